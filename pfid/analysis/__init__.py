@@ -1,0 +1,1 @@
+"""Pure numbers: percentiles, fits, distributions."""

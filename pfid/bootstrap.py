@@ -1,0 +1,1 @@
+"""The one module that joins adapters to the daemon, the launcher and the self-test."""

@@ -1,0 +1,1 @@
+"""The configuration file: its model, its defaults and how it is read."""

@@ -1,0 +1,1 @@
+"""The loop: one inbox, one writer, one frozen snapshot for every reader."""

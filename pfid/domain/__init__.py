@@ -1,0 +1,1 @@
+"""The words pfid uses. No behaviour beyond invariants (DESIGN, section 2)."""

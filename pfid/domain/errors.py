@@ -1,0 +1,42 @@
+"""Every error pfid raises on purpose."""
+
+
+class PfidError(Exception):
+    """Root of pfid's errors; the message says what, where and what to do."""
+
+
+class ConfigError(PfidError):
+    """The configuration cannot be used; ``problems`` holds every one found, not the first."""
+
+    def __init__(self, problems: tuple[str, ...]) -> None:
+        """Join the problems, one a line."""
+        super().__init__("\n".join(problems))
+        self.problems = problems
+
+
+class CheckDefinitionError(PfidError):
+    """A check breaks the contract of ``pfid.spec`` and cannot be constructed."""
+
+
+class PluginError(PfidError):
+    """A plugin could not be loaded or returned something that is not a check."""
+
+
+class PortError(PfidError):
+    """A port could not be read: the evidence is missing, nothing is known."""
+
+
+class PortNotSetUpError(PortError):
+    """A check read a port that its world does not have (a control forgot to set it up)."""
+
+
+class StateError(PfidError):
+    """pfid's own state on disk cannot be read or written."""
+
+
+class WireError(PfidError):
+    """A message between pfid's processes is malformed."""
+
+
+class LaunchError(PfidError):
+    """``pfid run`` refuses or fails to start a run; nothing was lost."""

@@ -1,0 +1,58 @@
+"""Step times of a run in a few figures, and what they are held against."""
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class BaselineSource(Enum):
+    """Where a baseline comes from, best first."""
+
+    EXPECTED = "expected"
+    EARLIER_RUNS = "earlier_runs"
+    OWN_EARLY_STEPS = "own_early_steps"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Baseline:
+    """What a step of this run should take.
+
+    Attributes:
+        median_s: seconds per optimizer step.
+        source: where it comes from.
+        n: how many steps it rests on; 0 for an expectation somebody stated.
+        linear_s_per_width: A of t(w) = A*w + B*w^2, None without a fit.
+        quadratic_s_per_width2: B likewise.
+    """
+
+    median_s: float
+    source: BaselineSource
+    n: int
+    linear_s_per_width: float | None = None
+    quadratic_s_per_width2: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepSummary:
+    """Nearest-rank statistics of single steps, the first step out by position.
+
+    Every value is a step that happened; unit: seconds per optimizer step.
+
+    Attributes:
+        n: steps counted, the first not among them.
+        first_s: the first step, reported beside; None if it was not timed.
+        min_s: smallest.
+        p50_s: nearest-rank median.
+        p90_s: nearest-rank 90th percentile.
+        p99_s: nearest-rank 99th percentile.
+        max_s: largest.
+        rank_error: largest share of n by which a reported rank may be off; 0 when exact.
+    """
+
+    n: int
+    first_s: float | None
+    min_s: float
+    p50_s: float
+    p90_s: float
+    p99_s: float
+    max_s: float
+    rank_error: float = 0.0

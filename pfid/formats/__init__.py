@@ -1,0 +1,1 @@
+"""Text and file formats turned into domain objects, purely."""

@@ -1,0 +1,1 @@
+"""Finding plugins, collecting checks, and deciding which of them may be believed."""

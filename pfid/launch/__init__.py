@@ -1,0 +1,1 @@
+"""What ``pfid run`` does: guard, identity, rotate, spawn, record, watch, wait."""

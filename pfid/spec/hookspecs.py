@@ -1,0 +1,26 @@
+"""The hooks a plugin may implement. pluggy hands checks over; it never runs them."""
+
+from collections.abc import Iterable
+from typing import Final
+
+import pluggy
+
+from pfid.spec.check import AnyCheck
+
+PROJECT: Final = "pfid"
+hookspec = pluggy.HookspecMarker(PROJECT)
+hookimpl = pluggy.HookimplMarker(PROJECT)
+
+
+@hookspec
+def pfid_checks() -> Iterable[AnyCheck]:  # type: ignore[empty-body]
+    """Hand over the checks of this plugin.
+
+    Called once at start and once after each reload, implementation by implementation, each in
+    its own ``try``: an exception names this plugin and leaves the others alone. The order does
+    not matter; names must be unique over all plugins. May be implemented by a shipped plugin, an
+    entry point of group ``pfid.plugins`` or a file in a configured plugin directory.
+
+    Returns:
+        Every check of the plugin, fully constructed.
+    """

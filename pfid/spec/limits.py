@@ -1,0 +1,88 @@
+"""Limits are declared data, so that the self-test can shift each one and see who notices."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, TypeVar
+
+from pfid.domain.errors import CheckDefinitionError
+
+_SHIFT = "pfid.shift"
+_UNIT = "pfid.unit"
+_REPORTED = "pfid.reported"
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class NoLimits:
+    """For a check that decides without a number."""
+
+
+def limit(
+    default: float, *, unit: str, factor: float | None = None, delta: int | None = None
+) -> Any:
+    """Declare a field of a limits dataclass.
+
+    The self-test shifts it up and down, by ``factor`` (> 1) or by ``delta`` (>= 1), and the
+    controls must notice each time: put one just either side.
+
+    Raises:
+        CheckDefinitionError: unless exactly one usable shift is given.
+    """
+    if (factor is None) == (delta is None) or (factor or 2) <= 1 or (delta or 1) < 1:
+        raise CheckDefinitionError("a limit needs either factor > 1 or delta >= 1")
+    shift = ("factor", factor) if factor is not None else ("delta", delta)
+    return field(default=default, metadata={_SHIFT: shift, _UNIT: unit})
+
+
+def reported(**kwargs: Any) -> Any:
+    """Declare a field of an observation that is shown but decides nothing."""
+    return field(metadata={_REPORTED: True}, **kwargs)
+
+
+def deciding_fields(observation: object) -> tuple[str, ...]:
+    """Names of the fields of an observation that decide, in order."""
+    return tuple(f.name for f in fields(observation) if not f.metadata.get(_REPORTED))  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, slots=True)
+class Shift:
+    """One sabotage of one limit: its name, the direction and the value it is shifted to."""
+
+    name: str
+    direction: str
+    value: float
+
+    @property
+    def mutant(self) -> str:
+        """Name of the mutant, as the self-test prints it."""
+        return f"limit:{self.name}:{self.direction}"
+
+
+def shifts(limits: object) -> Iterator[Shift]:
+    """Every shift of every limit, each to be noticed by a control.
+
+    Raises:
+        CheckDefinitionError: for a field that was not declared with :func:`limit`.
+    """
+    for f in fields(limits):  # type: ignore[arg-type]
+        if _SHIFT not in f.metadata:
+            raise CheckDefinitionError(f"{type(limits).__name__}.{f.name}: declare it with limit()")
+        value = getattr(limits, f.name)
+        kind, amount = f.metadata[_SHIFT]
+        up = value * amount if kind == "factor" else value + amount
+        down = value / amount if kind == "factor" else value - amount
+        if isinstance(value, int):
+            up, down = math.ceil(up), math.floor(down)
+        yield Shift(f.name, "up", up)
+        yield Shift(f.name, "down", down)
+
+
+def shifted(limits: T, shift: Shift) -> T:
+    """Return ``limits`` with one shift applied."""
+    return replace(limits, **{shift.name: shift.value})  # type: ignore[type-var]
+
+
+def units(limits: object) -> dict[str, str]:
+    """Unit of every limit, by name."""
+    return {f.name: f.metadata[_UNIT] for f in fields(limits)}  # type: ignore[arg-type]

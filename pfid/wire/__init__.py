@@ -1,0 +1,1 @@
+"""Messages between pfid's processes: data and codec, no sockets."""

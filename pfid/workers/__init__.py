@@ -1,0 +1,1 @@
+"""Disposable processes for whatever may block, crash or be hostile."""

@@ -1,0 +1,1 @@
+"""The checks that ship with pfid: one file each, by stage."""

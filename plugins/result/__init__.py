@@ -1,0 +1,1 @@
+"""Checks over the records of an evaluation."""

@@ -1,0 +1,1 @@
+"""Checks that run once before a base model is chosen."""

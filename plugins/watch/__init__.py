@@ -1,0 +1,1 @@
+"""Checks the daemon runs on a cadence while a run lives."""
