@@ -6,7 +6,6 @@ environment. What belongs to a run's owner alone travels another way.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 
 from pfid.domain.gate import Gate
 from pfid.domain.names import CheckName
@@ -98,7 +97,7 @@ class VerdictView:
     last_run_s: float
     severity: str = "warning"
     label: str = ""
-    figures: Mapping[str, Figure] = field(default_factory=lambda: MappingProxyType({}))
+    figures: Mapping[str, Figure] = field(default_factory=dict)
     counts: bool = True
     synthetic: bool = False
 
@@ -163,11 +162,9 @@ class DaemonHealth:
     config_loaded_s: float | None = None
     config_ok: bool = True
     store_problem: str = ""
-    selftest_last_success_s: Mapping[str, float] = field(
-        default_factory=lambda: MappingProxyType({})
-    )
-    dropped_series: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
-    log_messages: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    selftest_last_success_s: Mapping[str, float] = field(default_factory=dict)
+    dropped_series: Mapping[str, int] = field(default_factory=dict)
+    log_messages: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from types import MappingProxyType
 from typing import Final
 
 from pfid.domain.names import ReasonCode
@@ -59,7 +58,7 @@ class Verdict:
     outcome: Outcome
     reason: ReasonCode
     summary: str
-    figures: Mapping[str, Figure] = field(default_factory=lambda: MappingProxyType({}))
+    figures: Mapping[str, Figure] = field(default_factory=dict)
     entity: Entity | None = None
     evidence: tuple[str, ...] = ()
     label: str = ""

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from types import MappingProxyType
 from typing import Protocol
 
 
@@ -78,7 +77,7 @@ class LogFacts:
     writers: int = 1
     rewinds: int = 0
     resumes: int = 0
-    markers: Mapping[Marker, MarkerSeen] = field(default_factory=lambda: MappingProxyType({}))
+    markers: Mapping[Marker, MarkerSeen] = field(default_factory=dict)
     losses: tuple[LossSeen, ...] = ()
     dialects: tuple[str, ...] = ()
 

@@ -1,1 +1,0 @@
-"""The one module that joins adapters to the daemon, the launcher and the self-test."""

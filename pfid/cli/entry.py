@@ -1,0 +1,55 @@
+"""``pfid``: the group of commands, each loaded only when it is called."""
+
+from importlib import import_module
+from typing import Final
+
+import click
+
+from pfid import __version__
+
+COMMANDS: Final = {
+    "attach": "Watch a process that is already running.",
+    "checks": "List the checks and their gates, or explain one.",
+    "config": "Check a configuration file.",
+    "daemon": "Run the box's watchdog (systemd starts it).",
+    "demo": "See pfid catch a fallback and a death, in under a minute.",
+    "events": "Show what changed, and follow it.",
+    "rotate": "Rename a log before a relaunch, losing nothing.",
+    "run": "Launch a training run under watch.",
+    "selftest": "Prove that every check can fire and can pass.",
+    "show": "Show one run.",
+    "status": "Show all runs, verdicts and gates.",
+    "steps": "Read step times out of logs.",
+    "stop": "Stop a run, recording who and why.",
+}
+"""Every command with its line of help; module ``pfid.cli.NAME`` holds it as ``command``."""
+
+
+class _LazyGroup(click.Group):
+    """Imports a command's module when it is needed, so that ``--help`` stays quick."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in COMMANDS:
+            return None
+        module = import_module(f"pfid.cli.{cmd_name.replace('-', '_')}")
+        command: click.Command = module.command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        with formatter.section("Commands"):
+            formatter.write_dl(sorted(COMMANDS.items()))
+
+
+@click.command(
+    cls=_LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(__version__, prog_name="pfid")
+def main() -> None:
+    """Watch training runs and tell the truth about them.
+
+    Exit codes: 0 fine, 1 a check failed, 2 usage or configuration, 3 could not look.
+    """
