@@ -1,0 +1,90 @@
+"""Tables that survive 40 columns, a pipe, NO_COLOR and a terminal that is not UTF-8.
+
+On a terminal a table that fits is printed as one; a table that does not is folded, and on a very
+narrow terminal each row becomes a block of ``column: value`` lines. Into a pipe nothing is folded
+or cut, so that ``grep`` and ``awk`` see whole rows.
+"""
+
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from pfid.formats.untrusted import printable
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+CELL_MAX_CHARS: Final = 500
+STACK_BELOW_COLUMNS: Final = 60
+_PIPE_COLUMNS: Final = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A value and a rich style (``bold red``), which is dropped where colour is not wanted."""
+
+    text: str
+    style: str = ""
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[str | Cell]], *, title: str = "") -> None:
+    """Print rows under columns on stdout; every cell is sanitised.
+
+    Raises:
+        ValueError: if a row does not have one cell a column.
+    """
+    cells = [[_cell(value) for value in row] for row in rows]
+    if any(len(row) != len(columns) for row in cells):
+        raise ValueError(f"every row needs {len(columns)} cells, one for each of {columns}")
+    console = _console()
+    if title:
+        console.print(printable(title, CELL_MAX_CHARS), style="bold", markup=False, highlight=False)
+    whole = _table(columns, cells)
+    if _fits(console, whole) or console.width >= STACK_BELOW_COLUMNS:
+        console.print(whole)
+    else:
+        _stack(console, columns, cells)
+
+
+def _cell(value: str | Cell) -> Cell:
+    cell = value if isinstance(value, Cell) else Cell(value)
+    return Cell(printable(cell.text, CELL_MAX_CHARS), cell.style)
+
+
+def _console() -> "Console":
+    from rich.console import Console
+
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="backslashreplace")
+    console = Console(highlight=False, markup=False, emoji=False, soft_wrap=False)
+    if not console.is_terminal:
+        console.width = _PIPE_COLUMNS
+    return console
+
+
+def _table(columns: Sequence[str], cells: Sequence[Sequence[Cell]]) -> "Table":
+    from rich.table import Table
+    from rich.text import Text
+
+    whole = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for column in columns:
+        whole.add_column(column, overflow="fold")
+    for row in cells:
+        whole.add_row(*(Text(cell.text, style=cell.style) for cell in row))
+    return whole
+
+
+def _fits(console: "Console", whole: "Table") -> bool:
+    return console.measure(whole).maximum <= console.width
+
+
+def _stack(console: "Console", columns: Sequence[str], cells: Sequence[Sequence[Cell]]) -> None:
+    from rich.text import Text
+
+    for row in cells:
+        for column, cell in zip(columns, row, strict=True):
+            if cell.text:
+                console.print(Text.assemble((f"{column}: ", "bold"), (cell.text, cell.style)))
+        console.print()

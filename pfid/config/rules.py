@@ -1,0 +1,85 @@
+"""What a configuration must hold beyond the type and range of each key."""
+
+import math
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from pfid.config.address import parse_address
+from pfid.config.model import JSONL_KEYS, Config
+from pfid.domain.names import check_name
+
+_DIALECT_NAME: Final = re.compile(r"[a-z][a-z0-9_-]{0,39}\Z")
+SOCKET_PATH_MAX_BYTES: Final = 107
+PATTERN_MAX_CHARS: Final = 2_000
+
+
+def problems_across(config: Config) -> tuple[str, ...]:
+    """Every problem that needs more than one key's type to be seen, each with its path."""
+    return (
+        *_addresses(config),
+        *_paths(config),
+        *_checks(config),
+        *_regex(config),
+        *_jsonl(config),
+    )
+
+
+def _addresses(config: Config) -> Iterator[str]:
+    seen = set()
+    for i, text in enumerate(config.page.listen):
+        try:
+            address = parse_address(text)
+        except ValueError as error:
+            yield f"page.listen[{i}]: {error}"
+            continue
+        if address in seen and address.port:
+            yield f"page.listen[{i}]: {text!r} stands there twice"
+        seen.add(address)
+
+
+def _paths(config: Config) -> Iterator[str]:
+    paths = {
+        "daemon.state_directory": config.daemon.state_directory,
+        "daemon.socket": config.daemon.socket,
+    }
+    paths |= {f"plugins.directories[{i}]": p for i, p in enumerate(config.plugins.directories)}
+    for where, path in paths.items():
+        if "\0" in path:
+            yield f"{where}: holds a NUL byte"
+        elif path and not path.startswith("/"):
+            yield f"{where}: {path!r} is not an absolute path"
+    if len(config.daemon.socket.encode()) > SOCKET_PATH_MAX_BYTES:
+        yield f"daemon.socket: over {SOCKET_PATH_MAX_BYTES} bytes; Linux takes no longer one"
+
+
+def _checks(config: Config) -> Iterator[str]:
+    for name, options in config.checks.items():
+        try:
+            check_name(name)
+        except ValueError as error:
+            yield f"checks.{name}: {error}"
+        for key, value in options.limits.items():
+            if not math.isfinite(value):
+                yield f"checks.{name}.limits.{key}: {value} is not a finite number"
+
+
+def _regex(config: Config) -> Iterator[str]:
+    for name, pattern in config.dialects.regex.items():
+        where = f"dialects.regex.{name}"
+        if not _DIALECT_NAME.match(name):
+            yield f"{where}: a dialect's name matches [a-z][a-z0-9_-]*, at most 40 characters"
+        if len(pattern) > PATTERN_MAX_CHARS:
+            yield f"{where}: over {PATTERN_MAX_CHARS} characters"
+
+
+def _jsonl(config: Config) -> Iterator[str]:
+    for name, keys in config.dialects.jsonl.items():
+        where = f"dialects.jsonl.{name}"
+        if not _DIALECT_NAME.match(name):
+            yield f"{where}: a dialect's name matches [a-z][a-z0-9_-]*, at most 40 characters"
+        for meaning in keys:
+            if meaning not in JSONL_KEYS:
+                yield f"{where}.{meaning}: unknown meaning; known: {', '.join(JSONL_KEYS)}"
+        if "step" not in keys:
+            yield f"{where}: says no key for `step`, without which no line is a step"
