@@ -40,3 +40,11 @@ class WireError(PfidError):
 
 class LaunchError(PfidError):
     """``pfid run`` refuses or fails to start a run; nothing was lost."""
+
+
+class ControlError(PfidError):
+    """A daemon or engine could not be asked, or did not answer as the protocol says."""
+
+
+class ProcessGoneError(PfidError):
+    """The process asked about does not exist (any more)."""
