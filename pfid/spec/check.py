@@ -13,6 +13,7 @@ from pfid.domain.outcome import Outcome
 from pfid.domain.verdict import Verdict
 from pfid.spec.control import Control
 from pfid.spec.limits import NoLimits, shifts
+from pfid.spec.reasons import RUNNER_REASONS
 from pfid.spec.world import World
 
 O = TypeVar("O")  # noqa: E741 - the observation; read beside L, the limits
@@ -142,6 +143,7 @@ AnyCheck = Check[Any, Any]
 
 def _problems(check: AnyCheck) -> list[str]:
     found = [f"reason {r!r} is no identifier" for r in check.reasons if not _REASON.match(r)]
+    found += [f"reason {r!r} belongs to the runner" for r in check.reasons if r in RUNNER_REASONS]
     if not inspect.cleandoc(check.runbook or ""):
         found.append("no runbook: give it the module's docstring")
     if not check.reads:
