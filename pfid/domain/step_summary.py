@@ -12,6 +12,13 @@ class BaselineSource(Enum):
     OWN_EARLY_STEPS = "own_early_steps"
 
 
+class SizedBy(Enum):
+    """What the size of a step is counted in, where it is known at all."""
+
+    WIDTH = "width"
+    TOKENS = "tokens"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Baseline:
     """What a step of this run should take.
@@ -22,6 +29,10 @@ class Baseline:
         n: how many steps it rests on; 0 for an expectation somebody stated.
         linear_s_per_width: A of t(w) = A*w + B*w^2, None without a fit.
         quadratic_s_per_width2: B likewise.
+        sized_by: what ``w`` is: padded width, or tokens of a step; None if sizes are not known
+            or do not explain the times.
+        min_size: smallest size it rests on, None without sizes.
+        max_size: largest size it rests on, None without sizes.
     """
 
     median_s: float
@@ -29,6 +40,9 @@ class Baseline:
     n: int
     linear_s_per_width: float | None = None
     quadratic_s_per_width2: float | None = None
+    sized_by: SizedBy | None = None
+    min_size: float | None = None
+    max_size: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,123 @@
+"""What a run's step times are held against, and who may say so.
+
+In order: what the owner expects (``--expect-step``), earlier runs of the same name and
+fingerprint, this run's own early steps. The first two outlive the process: "this run's own best"
+cannot see a run that was slow from step 0. Nothing at all is None, which is an answer: the check
+says UNKNOWN, never PASS.
+"""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Final
+
+from pfid.domain.outcome import Outcome
+from pfid.domain.step_summary import Baseline, BaselineSource, StepSummary
+
+MIN_STEPS: Final = 32
+"""Steps an earlier run must have before it says anything about the next."""
+RECENT_RUNS: Final = 8
+"""Earlier runs that are looked at, newest first: older ones describe another machine."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EarlierRun:
+    """What one earlier run of the same name and fingerprint left behind. Plain data, to be stored.
+
+    Attributes:
+        baseline: its own median over the whole run, and the shape of its early steps.
+        ended_at_s: wall time of its last step, Unix seconds.
+        passed: whether ``step_time_regime`` last said PASS. A run that was itself slow, or of
+            which nobody knows, must not become the baseline that hides the next one.
+    """
+
+    baseline: Baseline
+    ended_at_s: float
+    passed: bool
+
+
+def earlier_run(
+    *,
+    summary: StepSummary | None,
+    own_early: Baseline | None,
+    regime: Outcome | None,
+    ended_at_s: float,
+) -> EarlierRun | None:
+    """Return what a run leaves to those that come after it; None if it was too short to say.
+
+    Args:
+        summary: statistics of its single steps; None where only intervals were seen.
+        own_early: baseline from its own early steps; gives the shape, and the median where there
+            is no summary.
+        regime: settled outcome of ``step_time_regime``, None if it never settled.
+        ended_at_s: wall time of its last step.
+    """
+    if summary is not None and summary.n >= MIN_STEPS:
+        shape = own_early or _plain(summary.p50_s, summary.n)
+        kept = replace(shape, median_s=summary.p50_s, n=summary.n)
+    elif own_early is not None:
+        kept = own_early
+    else:
+        return None
+    return EarlierRun(baseline=kept, ended_at_s=ended_at_s, passed=regime is Outcome.PASS)
+
+
+def choose_baseline(
+    expected_s: float | None, earlier: Iterable[EarlierRun], own_early: Baseline | None
+) -> Baseline | None:
+    """Choose what this run is held against.
+
+    Args:
+        expected_s: seconds per step its owner expects, None if not said.
+        earlier: earlier runs of the same name and fingerprint, in any order.
+        own_early: from its own early steps (:mod:`pfid.analysis.early_steps`), None until they
+            are taken, and for a run that was judged slow against something older.
+
+    Returns:
+        The first that exists. Of earlier runs the *lower median* of those that passed: one lucky
+        run cannot make every later one look slow, and of two that differ the faster one counts,
+        because it shows what the same command can do.
+    """
+    remembered = _lower_median(earlier)
+    if _usable(expected_s):
+        return _expectation(expected_s, remembered or own_early)
+    return remembered or own_early
+
+
+def _usable(expected_s: float | None) -> bool:
+    return expected_s is not None and math.isfinite(expected_s) and expected_s > 0
+
+
+def _expectation(expected_s: float | None, shape: Baseline | None) -> Baseline:
+    """State the expectation; how time grows with width is borrowed, scaled to it."""
+    stated = _plain(expected_s or 0.0, 0)
+    if shape is None or shape.sized_by is None:
+        return stated
+    scale = stated.median_s / shape.median_s
+    linear, quadratic = shape.linear_s_per_width, shape.quadratic_s_per_width2
+    return replace(
+        shape,
+        median_s=stated.median_s,
+        source=BaselineSource.EXPECTED,
+        n=0,
+        linear_s_per_width=None if linear is None else linear * scale,
+        quadratic_s_per_width2=None if quadratic is None else quadratic * scale,
+    )
+
+
+def _plain(median_s: float, n: int) -> Baseline:
+    return Baseline(median_s=median_s, source=BaselineSource.EXPECTED, n=n)
+
+
+def _lower_median(earlier: Iterable[EarlierRun]) -> Baseline | None:
+    usable = [r for r in earlier if r.passed and r.baseline.n >= MIN_STEPS and _sane(r.baseline)]
+    newest = sorted(usable, key=lambda r: r.ended_at_s)[-RECENT_RUNS:]
+    if not newest:
+        return None
+    by_time = sorted(newest, key=lambda r: r.baseline.median_s)
+    chosen = by_time[(len(by_time) - 1) // 2].baseline
+    return replace(chosen, source=BaselineSource.EARLIER_RUNS)
+
+
+def _sane(baseline: Baseline) -> bool:
+    return math.isfinite(baseline.median_s) and baseline.median_s > 0
