@@ -47,7 +47,7 @@ class Baseline:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepSummary:
-    """Nearest-rank statistics of single steps, the first step out by position.
+    """Nearest-rank statistics of steps, the first step out by position.
 
     Every value is a step that happened; unit: seconds per optimizer step.
 
@@ -60,6 +60,8 @@ class StepSummary:
         p99_s: nearest-rank 99th percentile.
         max_s: largest.
         rank_error: largest share of n by which a reported rank may be off; 0 when exact.
+        interval_steps: 1 for single steps; more where the run logs only intervals and each value
+            is the mean over that many steps (n counts intervals then).
     """
 
     n: int
@@ -70,3 +72,4 @@ class StepSummary:
     p99_s: float
     max_s: float
     rank_error: float = 0.0
+    interval_steps: int = 1

@@ -1,0 +1,184 @@
+"""A run's own early steps as a baseline: the last resort, and only for what comes after.
+
+It cannot see a run that was slow from step 0; that is why anything older comes first
+(:mod:`pfid.policy.baseline`). Once taken it is frozen, so that a run that degrades slowly cannot
+drag its own measure along.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from pfid.analysis.step_size import Curve, fit
+from pfid.domain.step import Phase, StepClock, StepEvent
+from pfid.domain.step_summary import Baseline, BaselineSource, SizedBy
+
+MIN_STEPS: Final = 32
+"""Steps needed, the first not among them."""
+MIN_WALL_S: Final = 2.0
+"""Wall time they must span: a burst of fast steps says nothing about the machine."""
+COARSE_WALL_S: Final = 30.0
+"""Likewise where the clock prints whole seconds."""
+CHANGED: Final = 1.5
+"""If one half of the early steps took this many times the other, only the faster half counts."""
+_MERGE_BELOW_S: Final = 0.02
+_MERGE_COARSE_BELOW_S: Final = 2.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taken:
+    """Some early steps that were timed together."""
+
+    steps: int
+    seconds: float
+    width: float | None = None
+    tokens: float | None = None
+
+    @property
+    def each_s(self) -> float:
+        """Seconds per step."""
+        return self.seconds / self.steps
+
+    def size(self, by: SizedBy | None) -> float | None:
+        """Size of one step."""
+        if by is None:
+            return None
+        return self.width if by is SizedBy.WIDTH else self.tokens
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EarlySteps:
+    """Plain data; ``EarlySteps()`` before the first event.
+
+    Attributes:
+        first_seen: whether the first event, which holds the compile, has been left out.
+        taken: what was collected so far; empty again once the baseline is taken.
+        coarse: whether all durations so far are whole seconds of a counter.
+        baseline: what came out, frozen; None until then.
+        refused: whether the run was judged slow against something older and may not be its own
+            measure.
+    """
+
+    first_seen: bool = False
+    taken: tuple[Taken, ...] = ()
+    coarse: bool = True
+    baseline: Baseline | None = None
+    refused: bool = False
+
+
+def take(state: EarlySteps, event: StepEvent) -> EarlySteps:
+    """Take in one event: the first is left out by position, other phases are no steps."""
+    if state.baseline is not None or state.refused:
+        return state
+    if not state.first_seen:
+        return replace(state, first_seen=True)
+    if event.phase is not Phase.TRAIN or event.seconds is None:
+        return state
+    whole = event.clock is StepClock.COUNTER and float(event.seconds).is_integer()
+    state = replace(state, taken=_with(state.taken, _taken(event)), coarse=state.coarse and whole)
+    return _freeze(state) if _enough(state) else state
+
+
+def refuse(state: EarlySteps) -> EarlySteps:
+    """Note that the run was judged slow: what it has shown of itself is void."""
+    return replace(state, taken=(), baseline=None, refused=True)
+
+
+def _taken(event: StepEvent) -> Taken:
+    return Taken(
+        steps=event.interval_steps,
+        seconds=event.seconds or 0.0,
+        width=float(event.width) if event.width else None,
+        tokens=event.tokens / event.interval_steps if event.tokens else None,
+    )
+
+
+def _with(taken: tuple[Taken, ...], new: Taken, below_s: float) -> tuple[Taken, ...]:
+    """Append; neighbours too short to time are put together, which also bounds their number."""
+    last = taken[-1] if taken else None
+    if last is None or last.seconds >= below_s:
+        return (*taken, new)
+    joined = Taken(
+        steps=last.steps + new.steps,
+        seconds=last.seconds + new.seconds,
+        width=_mean(last, new, last.width, new.width),
+        tokens=_mean(last, new, last.tokens, new.tokens),
+    )
+    return (*taken[:-1], joined)
+
+
+def _mean(a: Taken, b: Taken, left: float | None, right: float | None) -> float | None:
+    if left is None or right is None:
+        return None
+    return (left * a.steps + right * b.steps) / (a.steps + b.steps)
+
+
+def _enough(state: EarlySteps) -> bool:
+    wall_s = sum(t.seconds for t in state.taken)
+    steps = sum(t.steps for t in state.taken)
+    return steps >= MIN_STEPS and wall_s >= (COARSE_WALL_S if state.coarse else MIN_WALL_S)
+
+
+def _freeze(state: EarlySteps) -> EarlySteps:
+    by = _sized_by(state.taken)
+    kept = _faster_half(state.taken, by)
+    points = [(size, t.each_s) for t in kept if (size := t.size(by)) is not None]
+    curve = fit(points) if points else None
+    if curve is None and points and max(w for w, _ in points) > min(w for w, _ in points) * CHANGED:
+        by = None  # sizes differ and do not explain the times
+    sizes = [w for w, _ in points] if by is not None else []
+    baseline = _baseline(kept, by, curve, sizes)
+    return replace(state, taken=(), baseline=baseline)
+
+
+def _baseline(
+    kept: Sequence[Taken], by: SizedBy | None, curve: Curve | None, sizes: Sequence[float]
+) -> Baseline:
+    return Baseline(
+        median_s=weighted_median([(t.each_s, t.steps) for t in kept]),
+        source=BaselineSource.OWN_EARLY_STEPS,
+        n=sum(t.steps for t in kept),
+        linear_s_per_width=None if curve is None else curve.linear,
+        quadratic_s_per_width2=None if curve is None else curve.quadratic,
+        sized_by=by,
+        min_size=min(sizes, default=None),
+        max_size=max(sizes, default=None),
+    )
+
+
+def _sized_by(taken: Sequence[Taken]) -> SizedBy | None:
+    for by in SizedBy:
+        if all(t.size(by) is not None for t in taken):
+            return by
+    return None
+
+
+def _faster_half(taken: Sequence[Taken], by: SizedBy | None) -> Sequence[Taken]:
+    """Return all of it, or the faster half if the regime changed on the way."""
+    middle = len(taken) // 2
+    if middle < 4:
+        return taken
+    halves = sorted((taken[:middle], taken[middle:]), key=lambda half: _cost(half, by))
+    faster, slower = halves
+    return faster if _cost(slower, by) >= CHANGED * _cost(faster, by) else taken
+
+
+def _cost(taken: Sequence[Taken], by: SizedBy | None) -> float:
+    """Median seconds per step, per unit of size where sizes are known."""
+    return weighted_median([(t.each_s / (t.size(by) or 1.0), t.steps) for t in taken])
+
+
+def weighted_median(values: Sequence[tuple[float, int]]) -> float:
+    """Nearest-rank median of (value, steps): a value that happened, never a mean of two.
+
+    Raises:
+        ValueError: for no values.
+    """
+    ordered = sorted(values)
+    half = sum(n for _, n in ordered) / 2
+    seen = 0
+    for value, n in ordered:
+        seen += n
+        if seen >= half:
+            return value
+    raise ValueError("the median of nothing was asked for")

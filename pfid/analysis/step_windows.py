@@ -1,0 +1,89 @@
+"""Step times as evidence: only training, only timed, and no finer than the clock allows.
+
+Some clocks cannot time one step. A progress bar prints whole seconds, so two readings are off by
+up to one; asynchronous work is launched in bursts. Their neighbours are put together until the
+error is small, and judged as elapsed time over steps.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from pfid.analysis.step_size import expected_s
+from pfid.domain.step import Phase, StepClock, StepEvent
+from pfid.domain.step_summary import Baseline
+
+COARSE_WINDOW_S: Final = 5.0
+"""Whole seconds are good to +-20 % over this much."""
+ASYNCHRONOUS_STEPS: Final = 16
+"""Launches run ahead of the device by a few steps; over this many they cannot."""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """One or more steps that are judged as a whole.
+
+    Attributes:
+        steps: optimizer steps in it.
+        seconds: time they took together.
+        due_s: time they should have taken; equal to ``seconds`` in units of the baseline.
+    """
+
+    steps: int
+    seconds: float
+    due_s: float
+
+    @property
+    def ratio(self) -> float:
+        """How many times longer than due."""
+        return self.seconds / self.due_s if self.due_s > 0 else 0.0
+
+
+def timed(events: Iterable[StepEvent]) -> list[StepEvent]:
+    """Training steps with a duration; pauses of other phases are not steps."""
+    return [e for e in events if e.phase is Phase.TRAIN and e.seconds is not None]
+
+
+def coarse(events: Sequence[StepEvent]) -> bool:
+    """Whether the durations are differences of whole seconds."""
+    return bool(events) and all(
+        e.clock is StepClock.COUNTER and float(e.seconds or 0.0).is_integer() for e in events
+    )
+
+
+def windows(events: Iterable[StepEvent], baseline: Baseline) -> list[Window]:
+    """Cut ``events`` into windows, oldest first, against what ``baseline`` lets expect.
+
+    They are cut from the newest event backwards; an incomplete oldest window is left out. Where
+    the clock is good enough each event is a window of its own.
+    """
+    kept = timed(events)
+    min_s = COARSE_WINDOW_S if coarse(kept) else 0.0
+    return _cut([(_window(e, baseline), _least_steps(e)) for e in kept], min_s)
+
+
+def _cut(parts: list[tuple[Window, int]], min_s: float) -> list[Window]:
+    found: list[Window] = []
+    open_: Window | None = None
+    for part, least in reversed(parts):
+        open_ = part if open_ is None else _join(part, open_)
+        if open_.steps >= least and open_.seconds >= min_s:
+            found.append(open_)
+            open_ = None
+    found.reverse()
+    return found
+
+
+def _least_steps(event: StepEvent) -> int:
+    return ASYNCHRONOUS_STEPS if event.clock is StepClock.ASYNCHRONOUS else 1
+
+
+def _window(event: StepEvent, baseline: Baseline) -> Window:
+    due_s = expected_s(baseline, event) * event.interval_steps
+    return Window(event.interval_steps, event.seconds or 0.0, due_s)
+
+
+def _join(older: Window, newer: Window) -> Window:
+    return Window(
+        older.steps + newer.steps, older.seconds + newer.seconds, older.due_s + newer.due_s
+    )
