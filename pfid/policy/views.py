@@ -1,0 +1,65 @@
+"""From the settled verdict to what is announced and shown; the daemon and the gate share it."""
+
+from pfid.domain.names import CheckName
+from pfid.domain.outcome import Outcome
+from pfid.domain.snapshot import VerdictView
+from pfid.domain.transition import Origin, Transition
+from pfid.domain.verdict import BOX, Verdict
+from pfid.policy.hysteresis import Settling
+from pfid.spec.check import AnyCheck
+from pfid.spec.reasons import UNPROVEN
+
+
+def transition(
+    check: AnyCheck, settling: Settling, at_s: float, origin: Origin = Origin.REAL
+) -> Transition | None:
+    """Return what the last sample is to announce; None if it changed nothing."""
+    if settling.settled is None or not settling.changed:
+        return None
+    return Transition(
+        check=CheckName(check.name),
+        entity=settling.settled.entity or BOX,
+        before=settling.before,
+        verdict=settling.settled,
+        at_s=at_s,
+        origin=origin,
+    )
+
+
+def verdict_view(
+    check: AnyCheck,
+    settling: Settling,
+    *,
+    last_run_s: float,
+    proven: bool = True,
+    synthetic: bool = False,
+) -> VerdictView | None:
+    """Return what everybody may see of the settled verdict; None before the first sample.
+
+    A check that is not proven is shown as UNKNOWN ``unproven`` whatever it says.
+    """
+    verdict = settling.settled
+    if verdict is None:
+        return None
+    if not proven:
+        verdict = Verdict(
+            outcome=Outcome.UNKNOWN,
+            reason=UNPROVEN,
+            summary="the check is not proven, so nothing it says counts",
+            entity=verdict.entity,
+        )
+    return VerdictView(
+        check=CheckName(check.name),
+        stage=check.stage.value,
+        entity=verdict.entity or BOX,
+        outcome=verdict.outcome,
+        reason=verdict.reason,
+        summary=verdict.summary,
+        since_s=settling.since_s,
+        last_run_s=last_run_s,
+        severity=check.severity.value,
+        label=verdict.label,
+        figures=verdict.figures,
+        counts=proven,
+        synthetic=synthetic,
+    )
