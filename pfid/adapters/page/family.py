@@ -1,0 +1,105 @@
+"""Metric families that know their own text.
+
+``prometheus_client.generate_latest`` takes 7-9 us a sample, which alone would spend the whole
+idle budget on 64 runs scraped every 5 s. A :class:`Family` is one of the library's metrics, which
+any of its consumers can read, and writes the same text 0.0.4 itself in about 0.5 us a sample; a
+contract test holds the two byte for byte equal.
+"""
+
+from functools import lru_cache
+from typing import Any, Final
+
+from prometheus_client.core import Metric, Sample
+from prometheus_client.utils import floatToGoString
+
+from pfid.formats.untrusted import printable
+
+LABEL_MAX_CHARS: Final = 200
+COUNTER: Final = "counter"
+GAUGE: Final = "gauge"
+HISTOGRAM: Final = "histogram"
+SUMMARY: Final = "summary"
+
+number = lru_cache(maxsize=2_048)(floatToGoString)
+"""A value as Go writes it. Zeros, ones and constants are most of a page."""
+
+
+class Labels:
+    """A set of labels and its text, made once and used by every family that needs it."""
+
+    __slots__ = ("pairs", "text")
+
+    def __init__(self, **pairs: str) -> None:
+        """Escape the values; names are ours and need none."""
+        self.pairs = pairs
+        inner = ",".join(f'{name}="{escaped(value)}"' for name, value in sorted(pairs.items()))
+        self.text = f"{{{inner}}}" if inner else ""
+
+
+NO_LABELS: Final = Labels()
+
+
+def escaped(value: str) -> str:
+    """Escape a label value as the text format wants it."""
+    return value.replace("\\", r"\\").replace("\n", r"\n").replace('"', r"\"")
+
+
+def untrusted(value: str) -> str:
+    """A label value made of somebody's text: no control character, no surrogate, bounded."""
+    return printable(value, LABEL_MAX_CHARS)
+
+
+class Spec:
+    """What a family is: name as exposed, type, help, and the two header lines made of them."""
+
+    __slots__ = ("documentation", "header", "kind", "name")
+
+    def __init__(self, name: str, kind: str, documentation: str) -> None:
+        """Take the exposed name: a counter's ends in ``_total``."""
+        self.name = name
+        self.kind = kind
+        self.documentation = documentation
+        self.header = f"# HELP {name} {documentation}\n# TYPE {name} {kind}\n"
+
+
+class Family(Metric):
+    """The samples of one spec at one moment."""
+
+    def __init__(self, spec: Spec) -> None:
+        """Start empty. The library's own constructor would check the name again every time."""
+        self.spec = spec
+        self.name = spec.name.removesuffix("_total") if spec.kind == COUNTER else spec.name
+        self.documentation = spec.documentation
+        self.unit = ""
+        self.type = spec.kind
+        self._rows: list[tuple[str, Labels, float]] = []
+
+    def add(self, value: float, labels: Labels = NO_LABELS, suffix: str = "") -> None:
+        """Add one sample."""
+        self._rows.append((suffix, labels, value))
+
+    def add_known(self, value: float | None, labels: Labels = NO_LABELS) -> None:
+        """Add a sample if there is a value; an unknown one is absent, never 0."""
+        if value is not None:
+            self.add(value, labels)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @property
+    def text(self) -> str:
+        """The family in text format 0.0.4."""
+        name = self.spec.name
+        lines = [f"{name}{suffix}{of.text} {number(value)}\n" for suffix, of, value in self._rows]
+        return self.spec.header + "".join(lines)
+
+    @property
+    def samples(self) -> list[Sample]:  # type: ignore[override]
+        """The samples as the library's other consumers want them."""
+        name = self.spec.name
+        return [Sample(name + suffix, labels.pairs, value) for suffix, labels, value in self._rows]
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    __hash__: Any = object.__hash__

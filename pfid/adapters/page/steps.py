@@ -1,0 +1,49 @@
+"""Step times of runs: the distribution, and what it is held against."""
+
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+from typing import Final
+
+from pfid.adapters.page.family import COUNTER, GAUGE, HISTOGRAM, Family, Spec
+from pfid.adapters.page.run_labels import LabelCache, RunLabels
+from pfid.domain.snapshot import RunView, StepHistogram
+
+TOTAL: Final = Spec("pfid_run_steps_total", COUNTER, "Optimizer steps seen.")
+DURATION: Final = Spec(
+    "pfid_step_duration_seconds", HISTOGRAM, "Seconds per optimizer step; the first one left out."
+)
+BASELINE: Final = Spec(
+    "pfid_step_baseline_seconds", GAUGE, "Median step it is held against; absent without one."
+)
+SLOWDOWN: Final = Spec(
+    "pfid_step_slowdown_ratio", GAUGE, "Median of the recent steps over the baseline."
+)
+
+
+def families(views: Sequence[RunView], cache: LabelCache) -> Iterator[Family]:
+    """Steps of each run; a run without a timed step has no distribution, not an empty one."""
+    total, duration, baseline, slowdown = (
+        Family(spec) for spec in (TOTAL, DURATION, BASELINE, SLOWDOWN)
+    )
+    for view in views:
+        labels = cache.of(view.run.run_id)
+        total.add(view.steps_total, labels.run)
+        if view.histogram is not None:
+            _add_histogram(duration, view.histogram, labels)
+        if view.baseline is not None:
+            baseline.add(view.baseline.median_s, labels.run)
+        slowdown.add_known(view.slowdown_ratio, labels.run)
+    yield from (total, duration, baseline, slowdown)
+
+
+def _add_histogram(family: Family, histogram: StepHistogram, labels: RunLabels) -> None:
+    """Prometheus wants cumulative counts.
+
+    Raises:
+        ValueError: if the histogram does not have the buckets that METRICS names.
+    """
+    running = 0
+    for running, bucket in zip(accumulate(histogram.counts), labels.buckets, strict=True):
+        family.add(running, bucket, "_bucket")
+    family.add(running, labels.run, "_count")
+    family.add(histogram.sum_s, labels.run, "_sum")
