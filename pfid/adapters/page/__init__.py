@@ -2,12 +2,11 @@
 
 Names, labels and bounds are those of METRICS; one module a group of families. The page is made in
 the loop's cadence and served as bytes by :mod:`pfid.adapters.http_server`; nothing here waits for
-anything. ``pfid_time_seconds`` is not part of it: the server adds it live (:func:`clock_text`), so
+anything. ``pfid_time_seconds`` is not part of it: the server adds it live (:func:`live_text`), so
 that a loop that has stopped can be told from a clock that has.
 """
 
 from collections.abc import Iterable
-from typing import Final
 
 from prometheus_client import CollectorRegistry, disable_created_metrics, generate_latest
 from prometheus_client.core import Metric
@@ -16,16 +15,12 @@ from prometheus_client.process_collector import ProcessCollector
 from prometheus_client.registry import Collector
 
 from pfid.adapters.page.collector import SnapshotCollector
-from pfid.adapters.page.family import GAUGE, Family, Spec
+from pfid.adapters.page.family import Family
+from pfid.adapters.page.live import live_text
 from pfid.adapters.page.selection import ENDED_RUN_LINGER_S, EXPORTED_RUNS_MAX, Bounds
 from pfid.domain.snapshot import Snapshot
 
-__all__ = ["Page", "clock_text", "render"]
-
-CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
-_TIME: Final = Spec(
-    "pfid_time_seconds", GAUGE, "The box's clock now; subtract timestamps from this."
-)
+__all__ = ["Page", "live_text", "render"]
 
 
 class Page:
@@ -59,13 +54,6 @@ class Page:
 def render(snapshot: Snapshot, *, synthetic: bool = False) -> bytes:
     """One page on its own, with the default bounds."""
     return Page(synthetic=synthetic).render(snapshot)
-
-
-def clock_text(now_s: float) -> bytes:
-    """The one family that is made at the moment of the scrape."""
-    family = Family(_TIME)
-    family.add(now_s)
-    return family.text.encode()
 
 
 class _One(Collector):

@@ -1,0 +1,52 @@
+"""Answers as bytes: status line, strict headers, body."""
+
+from collections.abc import Mapping
+from email.utils import formatdate
+from http import HTTPStatus
+from typing import Final
+
+PLAIN: Final = "text/plain; charset=utf-8"
+METRICS: Final = "text/plain; version=0.0.4; charset=utf-8"
+HTML: Final = "text/html; charset=utf-8"
+LANDING: Final = b"""<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>pfid</title></head>
+<body><h1>pfid</h1><ul>
+<li><a href="/metrics">metrics</a></li>
+<li><a href="/-/healthy">healthy</a></li>
+<li><a href="/-/ready">ready</a></li>
+</ul></body></html>
+"""
+_STRICT: Final = (
+    "Cache-Control: no-store\r\n"
+    "X-Content-Type-Options: nosniff\r\n"
+    "Content-Security-Policy: default-src 'none'; frame-ancestors 'none'\r\n"
+    "Referrer-Policy: no-referrer\r\n"
+)
+
+
+def response(
+    status: HTTPStatus,
+    body: bytes,
+    *,
+    content_type: str = PLAIN,
+    keep_alive: bool,
+    head_only: bool = False,
+    extra: Mapping[str, str] | None = None,
+) -> bytes:
+    """A whole answer. A HEAD's says the length of the body it leaves out."""
+    headers = "".join(f"{name}: {value}\r\n" for name, value in (extra or {}).items())
+    head = (
+        f"HTTP/1.1 {status.value} {status.phrase}\r\n"
+        f"Date: {formatdate(usegmt=True)}\r\n"
+        f"Content-Type: {content_type}\r\n"
+        f"Content-Length: {len(body)}\r\n"
+        f"Connection: {'keep-alive' if keep_alive else 'close'}\r\n"
+        f"{headers}{_STRICT}\r\n"
+    ).encode()
+    return head if head_only else head + body
+
+
+def plain(status: HTTPStatus, *, keep_alive: bool, head_only: bool = False) -> bytes:
+    """An answer that only says its status."""
+    body = f"{status.phrase}\n".encode()
+    return response(status, body, keep_alive=keep_alive, head_only=head_only)

@@ -1,0 +1,78 @@
+"""What stands at which path. Everything is there already: no request waits for anything."""
+
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import Final
+
+from pfid.adapters.http_server.prepared import PreparedPage
+from pfid.adapters.http_server.request import Request
+from pfid.adapters.http_server.response import HTML, LANDING, METRICS, plain, response
+
+METHODS: Final = ("GET", "HEAD")
+
+
+class Site:
+    """The page and two small answers about the daemon."""
+
+    def __init__(self, *, live: Callable[[], bytes], healthy: Callable[[], bool]) -> None:
+        """Take what is made at the moment of a scrape, and whether the daemon goes round."""
+        self.page: PreparedPage | None = None
+        self.ready = False
+        self.scrapes = 0
+        self._live = live
+        self._healthy = healthy
+
+    def answer(self, request: Request) -> bytes:
+        """Answer one request."""
+        make = {
+            "/metrics": self._metrics,
+            "/-/healthy": self._health,
+            "/-/ready": self._readiness,
+            "/": _landing,
+        }.get(request.path)
+        if make is None:
+            return _status(HTTPStatus.NOT_FOUND, request)
+        if request.method not in METHODS:
+            return response(
+                HTTPStatus.METHOD_NOT_ALLOWED,
+                b"GET or HEAD\n",
+                keep_alive=request.keep_alive,
+                extra={"Allow": ", ".join(METHODS)},
+            )
+        return make(request)
+
+    def _metrics(self, request: Request) -> bytes:
+        if self.page is None:
+            return _status(HTTPStatus.SERVICE_UNAVAILABLE, request)
+        self.scrapes += 1
+        live = self._live()
+        return response(
+            HTTPStatus.OK,
+            self.page.gzip(live) if request.gzip else self.page.plain(live),
+            content_type=METRICS,
+            keep_alive=request.keep_alive,
+            head_only=request.method == "HEAD",
+            extra={"Vary": "Accept-Encoding"}
+            | ({"Content-Encoding": "gzip"} if request.gzip else {}),
+        )
+
+    def _health(self, request: Request) -> bytes:
+        good = self._healthy()
+        return _status(HTTPStatus.OK if good else HTTPStatus.SERVICE_UNAVAILABLE, request)
+
+    def _readiness(self, request: Request) -> bytes:
+        return _status(HTTPStatus.OK if self.ready else HTTPStatus.SERVICE_UNAVAILABLE, request)
+
+
+def _landing(request: Request) -> bytes:
+    return response(
+        HTTPStatus.OK,
+        LANDING,
+        content_type=HTML,
+        keep_alive=request.keep_alive,
+        head_only=request.method == "HEAD",
+    )
+
+
+def _status(status: HTTPStatus, request: Request) -> bytes:
+    return plain(status, keep_alive=request.keep_alive, head_only=request.method == "HEAD")
