@@ -1,0 +1,55 @@
+"""What every test shares: which tests this machine can run, and where their files may lie."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+ON_CI = os.environ.get("CI") == "true"
+
+
+def _missing(item: pytest.Item) -> list[str]:
+    """Name what the test needs and this machine lacks."""
+    missing = []
+    if item.get_closest_marker("root") and os.geteuid() != 0:
+        missing.append("root")
+    for marker in item.iter_markers("needs"):
+        missing += [program for program in marker.args if shutil.which(program) is None]
+    return missing
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Leave a test out where it cannot run, saying why; on CI that is a failure."""
+    missing = _missing(item)
+    if not missing:
+        return
+    message = f"needs {', '.join(missing)}"
+    if ON_CI:
+        pytest.fail(f"CI must not leave tests out: this one {message}", pytrace=False)
+    pytest.skip(message)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """On CI a test left out is a failure, whoever left it out."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if ON_CI and reporter is not None and reporter.stats.get("skipped"):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+@pytest.fixture(scope="session")
+def checkout() -> Path:
+    """Return the root of the source tree."""
+    return Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(autouse=True)
+def _own_places(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep every test away from the user's state and from a daemon that happens to run."""
+    home = tmp_path_factory.mktemp("home")
+    for name in list(os.environ):
+        if name.startswith(("PFID_", "XDG_")) and not name.startswith("PFID_TEST_"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("PFID_SOCKET", str(home / "no-daemon.sock"))
