@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from pfid.analysis.modes import at_share, weighted_median
 from pfid.analysis.step_size import Curve, fit
 from pfid.domain.step import Phase, StepClock, StepEvent
 from pfid.domain.step_summary import Baseline, BaselineSource, SizedBy
@@ -75,7 +76,9 @@ def take(state: EarlySteps, event: StepEvent) -> EarlySteps:
     if event.phase is not Phase.TRAIN or event.seconds is None:
         return state
     whole = event.clock is StepClock.COUNTER and float(event.seconds).is_integer()
-    state = replace(state, taken=_with(state.taken, _taken(event)), coarse=state.coarse and whole)
+    coarse = state.coarse and whole
+    taken = _with(state.taken, _taken(event), _MERGE_COARSE_BELOW_S if coarse else _MERGE_BELOW_S)
+    state = replace(state, taken=taken, coarse=coarse)
     return _freeze(state) if _enough(state) else state
 
 
@@ -124,26 +127,29 @@ def _freeze(state: EarlySteps) -> EarlySteps:
     kept = _faster_half(state.taken, by)
     points = [(size, t.each_s) for t in kept if (size := t.size(by)) is not None]
     curve = fit(points) if points else None
-    if curve is None and points and max(w for w, _ in points) > min(w for w, _ in points) * CHANGED:
-        by = None  # sizes differ and do not explain the times
-    sizes = [w for w, _ in points] if by is not None else []
-    baseline = _baseline(kept, by, curve, sizes)
-    return replace(state, taken=(), baseline=baseline)
-
-
-def _baseline(
-    kept: Sequence[Taken], by: SizedBy | None, curve: Curve | None, sizes: Sequence[float]
-) -> Baseline:
-    return Baseline(
+    sizes = sorted(w for w, _ in points)
+    if curve is None and sizes and sizes[-1] >= CHANGED * sizes[0]:
+        by, sizes = None, []  # sizes differ and do not explain the times
+    baseline = Baseline(
         median_s=weighted_median([(t.each_s, t.steps) for t in kept]),
         source=BaselineSource.OWN_EARLY_STEPS,
         n=sum(t.steps for t in kept),
         linear_s_per_width=None if curve is None else curve.linear,
         quadratic_s_per_width2=None if curve is None else curve.quadratic,
         sized_by=by,
-        min_size=min(sizes, default=None),
-        max_size=max(sizes, default=None),
+        min_size=sizes[0] if sizes else None,
+        max_size=sizes[-1] if sizes else None,
+        spread=_spread(kept, by, curve),
     )
+    return replace(state, taken=(), baseline=baseline)
+
+
+def _spread(kept: Sequence[Taken], by: SizedBy | None, curve: Curve | None) -> float | None:
+    """90th percentile over median, of times or of residuals."""
+    due = [1.0 if curve is None else curve.at(t.size(by) or 1.0) for t in kept]
+    ratios = [(t.each_s / d, t.steps) for t, d in zip(kept, due, strict=True) if d > 0]
+    middle = weighted_median(ratios) if ratios else 0.0
+    return at_share(sorted(ratios), 0.9) / middle if middle > 0 else None
 
 
 def _sized_by(taken: Sequence[Taken]) -> SizedBy | None:
@@ -166,19 +172,3 @@ def _faster_half(taken: Sequence[Taken], by: SizedBy | None) -> Sequence[Taken]:
 def _cost(taken: Sequence[Taken], by: SizedBy | None) -> float:
     """Median seconds per step, per unit of size where sizes are known."""
     return weighted_median([(t.each_s / (t.size(by) or 1.0), t.steps) for t in taken])
-
-
-def weighted_median(values: Sequence[tuple[float, int]]) -> float:
-    """Nearest-rank median of (value, steps): a value that happened, never a mean of two.
-
-    Raises:
-        ValueError: for no values.
-    """
-    ordered = sorted(values)
-    half = sum(n for _, n in ordered) / 2
-    seen = 0
-    for value, n in ordered:
-        seen += n
-        if seen >= half:
-            return value
-    raise ValueError("the median of nothing was asked for")

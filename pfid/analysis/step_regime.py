@@ -5,11 +5,12 @@ returns again and again between ordinary steps. Rules of DESIGN section 10. Two 
 one for the shift itself, one to learn what a recompile limit has cost.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Final
 
+from pfid.analysis.modes import split, weighted_median
 from pfid.analysis.step_windows import Window, windows
 from pfid.domain.step import StepEvent
 from pfid.domain.step_summary import Baseline
@@ -17,6 +18,8 @@ from pfid.spec.limits import limit
 
 READ_EVENTS: Final = 512
 """How many events a reader needs to ask for."""
+SPREAD_MAX: Final = 4.0
+"""How far a baseline's own spread may raise a limit. A whole fallback (x20) is far beyond."""
 _LEAST_WINDOWS: Final = 4
 """A median needs company: of fewer windows one long pause would be the median."""
 
@@ -87,25 +90,87 @@ class Reading:
     mode_ratio: float = 0.0
 
 
-def read_regime(events: Iterable[StepEvent], baseline: Baseline, limits: RegimeLimits) -> Reading:
+def read_regime(events: Sequence[StepEvent], baseline: Baseline, limits: RegimeLimits) -> Reading:
     """Judge the newest steps, oldest first, against ``baseline``.
 
     Events of other phases and without a duration are passed over. Sizes are accounted for where
     the baseline knows them. A whole shift outranks a second mode, which outranks slow.
+
+    A median must also lie beyond nine of ten steps of the baseline, as far as its spread is
+    known: of widely varying batches sixteen are often long by chance.
     """
-    parts = windows(events, baseline)
+    parts = windows(events, baseline, steps=limits.mode_window_steps)
     steps = sum(p.steps for p in parts)
-    ratio = _median_at(parts, len(parts), limits.window_steps)
+    ratio = median_ratio(parts, limits.window_steps)
     if ratio is None:
         return Reading(regime=Regime.TOO_FEW, steps=steps)
-    for regime, least in (
-        (Regime.SHIFTED, limits.shifted_ratio),
-        (Regime.SECOND_MODE, None),
-        (Regime.SLOW, limits.slow_ratio),
-    ):
-        found = (
-            _second_mode(parts, limits) if least is None else _held(parts, least, limits, regime)
-        )
-        if found is not None:
-            return found
-    return Reading(regime=Regime.NORMAL, ratio=ratio, steps=steps)
+    base = Reading(regime=Regime.NORMAL, ratio=ratio, steps=steps)
+    every = windows(events, baseline) if ratio >= limits.slow_ratio else parts
+    wide = min(baseline.spread or 1.0, SPREAD_MAX)
+    return (
+        _held(base, Regime.SHIFTED, every, max(limits.shifted_ratio, wide), limits)
+        or _two_modes(base, parts, limits)
+        or _held(base, Regime.SLOW, every, max(limits.slow_ratio, wide), limits)
+        or base
+    )
+
+
+def after_first(events: tuple[StepEvent, ...], asked: int = READ_EVENTS) -> tuple[StepEvent, ...]:
+    """Leave out the run's first step, by position: it is there only if nothing was cut off."""
+    return events[1:] if len(events) < asked else events
+
+
+def median_ratio(parts: Sequence[Window], window_steps: int) -> float | None:
+    """Median over the last ``window_steps`` steps, in units of the baseline.
+
+    Returns:
+        None if ``parts`` do not hold that many, or hold them in too few windows.
+    """
+    first = _begin(parts, len(parts), window_steps)
+    return None if first is None else _median(parts[first:])
+
+
+def _begin(parts: Sequence[Window], end: int, window_steps: int) -> int | None:
+    """Index at which the median's window begins that ends before ``end``."""
+    steps = 0
+    for first in range(end - 1, -1, -1):
+        steps += parts[first].steps
+        if steps >= window_steps and end - first >= _LEAST_WINDOWS:
+            return first
+    return None
+
+
+def _median(parts: Sequence[Window]) -> float:
+    return weighted_median([(p.ratio, p.steps) for p in parts])
+
+
+def _held(
+    base: Reading, regime: Regime, parts: Sequence[Window], least: float, limits: RegimeLimits
+) -> Reading | None:
+    """Return a reading if the median has been at ``least`` for long enough."""
+    steps, seconds = 0, 0.0
+    for end in range(len(parts), 0, -1):
+        first = _begin(parts, end, limits.window_steps)
+        if first is None or _median(parts[first:end]) < least:
+            break
+        steps += parts[end - 1].steps
+        seconds += parts[end - 1].seconds
+        if steps >= limits.window_steps and seconds >= limits.held_s:
+            return replace(base, regime=regime, held_steps=steps, held_s=seconds)
+    return None
+
+
+def _two_modes(base: Reading, parts: Sequence[Window], limits: RegimeLimits) -> Reading | None:
+    enough = sum(p.steps for p in parts) >= 2 * limits.window_steps
+    if not enough or sum(p.seconds for p in parts) < limits.held_s:
+        return None
+    modes = split(
+        [(p.ratio, p.steps) for p in parts],
+        ratio=limits.mode_ratio,
+        lower_share=1 - limits.mode_share_max,
+    )
+    if modes is None or modes.share < limits.mode_share_min:
+        return None
+    if modes.episodes < limits.mode_episodes or not modes.apart:
+        return None
+    return replace(base, regime=Regime.SECOND_MODE, mode_share=modes.share, mode_ratio=modes.ratio)

@@ -5,6 +5,7 @@ up to one; asynchronous work is launched in bursts. Their neighbours are put tog
 error is small, and judged as elapsed time over steps.
 """
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -51,25 +52,33 @@ def coarse(events: Sequence[StepEvent]) -> bool:
     )
 
 
-def windows(events: Iterable[StepEvent], baseline: Baseline) -> list[Window]:
+def windows(
+    events: Sequence[StepEvent], baseline: Baseline, *, steps: int | None = None
+) -> list[Window]:
     """Cut ``events`` into windows, oldest first, against what ``baseline`` lets expect.
 
     They are cut from the newest event backwards; an incomplete oldest window is left out. Where
     the clock is good enough each event is a window of its own.
+
+    Args:
+        events: oldest first.
+        baseline: what a step should take.
+        steps: stop once the windows hold this many; None for all there are.
     """
     kept = timed(events)
-    min_s = COARSE_WINDOW_S if coarse(kept) else 0.0
-    return _cut([(_window(e, baseline), _least_steps(e)) for e in kept], min_s)
-
-
-def _cut(parts: list[tuple[Window, int]], min_s: float) -> list[Window]:
+    least_s = COARSE_WINDOW_S if coarse(kept) else 0.0
     found: list[Window] = []
+    missing = math.inf if steps is None else steps
     open_: Window | None = None
-    for part, least in reversed(parts):
+    for event in reversed(kept):
+        part = _window(event, baseline)
         open_ = part if open_ is None else _join(part, open_)
-        if open_.steps >= least and open_.seconds >= min_s:
+        if open_.seconds >= least_s and open_.steps >= _least_steps(event):
             found.append(open_)
+            missing -= open_.steps
             open_ = None
+            if missing <= 0:
+                break
     found.reverse()
     return found
 

@@ -33,6 +33,8 @@ class Baseline:
             or do not explain the times.
         min_size: smallest size it rests on, None without sizes.
         max_size: largest size it rests on, None without sizes.
+        spread: its 90th percentile over its median (of the residual where sizes explain the
+            times); a run of wide batches has wide medians. None if not known.
     """
 
     median_s: float
@@ -43,6 +45,7 @@ class Baseline:
     sized_by: SizedBy | None = None
     min_size: float | None = None
     max_size: float | None = None
+    spread: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

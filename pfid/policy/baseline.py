@@ -54,7 +54,7 @@ def earlier_run(
     """
     if summary is not None and summary.n >= MIN_STEPS:
         shape = own_early or _plain(summary.p50_s, summary.n)
-        kept = replace(shape, median_s=summary.p50_s, n=summary.n)
+        kept = replace(shape, median_s=summary.p50_s, n=summary.n, spread=_spread(shape, summary))
     elif own_early is not None:
         kept = own_early
     else:
@@ -89,9 +89,9 @@ def _usable(expected_s: float | None) -> bool:
 
 
 def _expectation(expected_s: float | None, shape: Baseline | None) -> Baseline:
-    """State the expectation; how time grows with width is borrowed, scaled to it."""
+    """State the expectation; spread and growth with width are borrowed, scaled to it."""
     stated = _plain(expected_s or 0.0, 0)
-    if shape is None or shape.sized_by is None:
+    if shape is None:
         return stated
     scale = stated.median_s / shape.median_s
     linear, quadratic = shape.linear_s_per_width, shape.quadratic_s_per_width2
@@ -103,6 +103,13 @@ def _expectation(expected_s: float | None, shape: Baseline | None) -> Baseline:
         linear_s_per_width=None if linear is None else linear * scale,
         quadratic_s_per_width2=None if quadratic is None else quadratic * scale,
     )
+
+
+def _spread(shape: Baseline, summary: StepSummary) -> float | None:
+    """Spread of the whole run; of its residuals only the early steps know."""
+    if shape.linear_s_per_width is not None or summary.p50_s <= 0:
+        return shape.spread
+    return summary.p90_s / summary.p50_s
 
 
 def _plain(median_s: float, n: int) -> Baseline:
