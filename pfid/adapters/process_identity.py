@@ -14,23 +14,17 @@ from pathlib import Path
 from typing import Final
 
 from pfid.domain.errors import ProcessGoneError, StateError
+from pfid.domain.exit_status import ExitStatus
 from pfid.domain.identity import ProcessIdentity
 from pfid.domain.names import slug
-from pfid.formats.proc_stat import ProcStat, parse_proc_stat
+from pfid.domain.process_stat import ProcStat
+from pfid.formats.proc_stat import parse_proc_stat
 
 _PIDFD_GET_INFO: Final = 0xC040FF0B
 _INFO_EXIT: Final = 1 << 3
 _INFO_BYTES: Final = 64
 _MASK_AT: Final = 0
 _EXIT_CODE_AT: Final = 60
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExitStatus:
-    """How a process ended: one of the two is set."""
-
-    exit_code: int | None = None
-    signal: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

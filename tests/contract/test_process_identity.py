@@ -8,8 +8,8 @@ import time
 import pytest
 
 from pfid.adapters import process_identity
-from pfid.adapters.process_identity import ExitStatus
 from pfid.domain.errors import ProcessGoneError
+from pfid.domain.exit_status import ExitStatus
 
 
 @pytest.fixture
