@@ -5,11 +5,45 @@ state), and a reader that is started afresh goes on from there. A frame may carr
 msgpack, not JSON: a loss may be NaN, which JSON turns into null.
 """
 
+from enum import Enum
 from typing import Any, Final
 
 import msgspec
 
 from pfid.domain.errors import WireError
+from pfid.domain.step import Phase, StepEvent
+from pfid.spec.ports.log import LogFacts
+
+
+class StreamKind(Enum):
+    """What stands in a followed file."""
+
+    LOG = "log"
+    STEPS = "steps"
+    """JSON lines written by pfid.trainer."""
+
+
+class CloseReason(Enum):
+    """Why the reader follows a stream no longer, or never did."""
+
+    UNFOLLOWED = "unfollowed"
+    """Asked for; everything up to the size at that moment was read."""
+    NO_DESCRIPTOR = "no_descriptor"
+    """The descriptor got lost on its way: the reader is out of descriptors."""
+    NOT_READABLE = "not_readable"
+    """Opened for writing only, or as a bare path."""
+    NOT_REGULAR = "not_regular"
+    """A pipe, socket, device or directory."""
+    FILESYSTEM_REFUSED = "filesystem_refused"
+    """On a file system where a read may block for ever or is no file at all."""
+    READ_FAILED = "read_failed"
+    """The file system answered with an error, again and again."""
+    BAD_STATE = "bad_state"
+    """The parser state that came with the order cannot be restored."""
+    PARSER_FAILED = "parser_failed"
+    """The parser raised: a fault of pfid's own, and this text is not followed on."""
+    REPLACED = "replaced"
+    """Another Follow came for the same stream."""
 
 
 class _Order(msgspec.Struct, frozen=True, kw_only=True, tag_field="do"):
@@ -21,14 +55,15 @@ class Follow(_Order, tag="follow", frozen=True, kw_only=True):
 
     Attributes:
         stream: id chosen by the daemon, unique for the reader's life.
-        kind: ``log`` or ``steps`` (JSON lines written by pfid.trainer).
+        kind: a log or a step file.
         begins_at: where the run's text begins; bytes before it are counted, never parsed.
+        size_at_start: size of the file when the run began.
         resume_at: offset to go on from after a restart; None for a new stream.
         parser_state: what the reader last reported for this stream, None for a new one.
     """
 
     stream: int
-    kind: str = "log"
+    kind: StreamKind = StreamKind.LOG
     begins_at: int = 0
     size_at_start: int = 0
     resume_at: int | None = None
@@ -42,11 +77,22 @@ class Unfollow(_Order, tag="unfollow", frozen=True, kw_only=True):
 
 
 class Configure(_Order, tag="configure", frozen=True, kw_only=True):
-    """Dialects from configuration and the poll interval."""
+    """Dialects from configuration and the pace; holds for streams followed after it.
+
+    Attributes:
+        poll_s: how often a file that grows is looked at.
+        quiet_poll_s: how often one that has been quiet for long is.
+        regex_dialects: name to pattern.
+        jsonl_keys: name to keys of a JSON-lines dialect.
+        allow_fuse: follow files on FUSE as well. Right where the reader serves one user alone
+            (the embedded engine): there a file that blocks harms its owner only.
+    """
 
     poll_s: float = 0.25
+    quiet_poll_s: float = 2.0
     regex_dialects: dict[str, str] = {}
     jsonl_keys: dict[str, dict[str, str]] = {}
+    allow_fuse: bool = False
 
 
 Order = Follow | Unfollow | Configure
@@ -59,31 +105,51 @@ class _Report(msgspec.Struct, frozen=True, kw_only=True, tag_field="is"):
 class Batch(_Report, tag="batch", frozen=True, kw_only=True):
     """What one stream brought since the last batch.
 
-    ``events`` are StepEvents, ``facts`` a LogFacts, both as
-    plain data.
+    Attributes:
+        stream: as in Follow.
+        offset: everything before it is in this or earlier batches; pass it back as ``resume_at``.
+        events: new steps, in the order of the file.
+        facts: everything the log has said so far, not only since the last batch.
+        phase: what the run is doing, as far as the text says.
+        activity: whether the file grew.
+        parser_state: pass it back with ``offset``; opaque plain data.
     """
 
     stream: int
     offset: int
-    events: Any
-    facts: Any
-    phase: str | None = None
+    events: tuple[StepEvent, ...]
+    facts: LogFacts
+    phase: Phase | None = None
     activity: bool = False
     parser_state: Any = None
 
 
 class Closed(_Report, tag="closed", frozen=True, kw_only=True):
-    """The stream is finished and its descriptor closed."""
+    """The stream is finished and its descriptor closed.
+
+    Attributes:
+        stream: as in Follow.
+        why: the reason.
+        detail: file system type or error name; never a path.
+    """
 
     stream: int
-    why: str = ""
+    why: CloseReason
+    detail: str = ""
 
 
 class Beat(_Report, tag="beat", frozen=True, kw_only=True):
-    """The reader is alive and went round its streams; sent at least every poll interval x 4."""
+    """The reader is alive and went round its streams; sent at least every poll interval x 4.
+
+    Attributes:
+        streams: how many are followed.
+        busy_s: processor seconds used since the reader's start.
+        backlog_bytes: bytes that stand in the files and were not read yet.
+    """
 
     streams: int
     busy_s: float = 0.0
+    backlog_bytes: int = 0
 
 
 Report = Batch | Closed | Beat
@@ -106,7 +172,7 @@ def decode_order(body: bytes) -> Order:
     """
     try:
         return _order_decoder.decode(body)
-    except (msgspec.DecodeError, msgspec.ValidationError) as error:
+    except (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError) as error:
         raise WireError(f"order is malformed: {error}") from error
 
 
@@ -118,5 +184,5 @@ def decode_report(body: bytes) -> Report:
     """
     try:
         return _report_decoder.decode(body)
-    except (msgspec.DecodeError, msgspec.ValidationError) as error:
+    except (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError) as error:
         raise WireError(f"report is malformed: {error}") from error

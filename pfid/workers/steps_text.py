@@ -1,0 +1,65 @@
+"""A step file as a followed text: events from its lines, facts from its size."""
+
+from typing import Any, Self
+
+from pfid.domain.step import Phase, StepEvent
+from pfid.formats.steps_file import StepsFileParser
+from pfid.spec.ports.log import LogFacts
+
+
+class StepsText:
+    """Gives ``StepsFileParser`` the face the reader expects."""
+
+    __slots__ = ("_begins_at", "_bytes_read", "_parser", "_phase")
+
+    def __init__(self, begins_at: int = 0) -> None:
+        """Start before the first line; ``begins_at`` bytes stood there before the run."""
+        self._begins_at = begins_at
+        self._bytes_read = 0
+        self._phase: Phase | None = None
+        self._parser = StepsFileParser()
+
+    def feed(self, chunk: bytes, at_s: float | None) -> list[StepEvent]:
+        """Return the events of the lines that ``chunk`` completes."""
+        self._bytes_read += len(chunk)
+        return self._noted(self._parser.feed(chunk, at_s))
+
+    def finish(self) -> list[StepEvent]:
+        """Take a last line that has no end."""
+        return self._noted(self._parser.finish())
+
+    def _noted(self, events: list[StepEvent]) -> list[StepEvent]:
+        if events:
+            self._phase = events[-1].phase
+        return events
+
+    def facts(self) -> LogFacts:
+        """Return the sizes; a step file holds no messages."""
+        return LogFacts(bytes_before_run=self._begins_at, bytes_read=self._bytes_read)
+
+    def phase(self) -> Phase | None:
+        """Return the phase of the last step."""
+        return self._phase
+
+    def state(self) -> dict[str, Any]:
+        """Return plain data for ``restore``."""
+        phase = None if self._phase is None else self._phase.value
+        return {
+            "begins_at": self._begins_at,
+            "bytes_read": self._bytes_read,
+            "phase": phase,
+            "parser": self._parser.state(),
+        }
+
+    @classmethod
+    def restore(cls, state: dict[str, Any]) -> Self:
+        """Go on from ``state``.
+
+        Raises:
+            KeyError: if it is none of ours; ValueError and TypeError likewise.
+        """
+        text = cls(state["begins_at"])
+        text._bytes_read = state["bytes_read"]
+        text._phase = None if state["phase"] is None else Phase(state["phase"])
+        text._parser = StepsFileParser.restore(state["parser"])
+        return text
