@@ -1,0 +1,61 @@
+"""A regime is named from measurements, and not at all where the curve does not close."""
+
+import pytest
+
+from pfid.analysis.regime import Regime, of_ratio, read_regime
+from pfid.analysis.scaling import Timing, fit
+
+
+def read(pairs):
+    timings = [Timing(width=w, seconds=s) for w, s in pairs]
+    return read_regime(timings, fit(timings))
+
+
+@pytest.mark.parametrize(
+    ("ratio", "regime"),
+    [
+        (1.0, Regime.LAUNCH_BOUND),
+        (1.5, Regime.LAUNCH_BOUND),
+        (1.51, Regime.MIXED),
+        (3.39, Regime.MIXED),
+        (3.4, Regime.LINEAR),
+        (4.6, Regime.LINEAR),
+        (4.61, Regime.MIXED),
+        (11.9, Regime.MIXED),
+        (12.0, Regime.QUADRATIC),
+    ],
+)
+def test_each_band_begins_and_ends_where_the_design_says(ratio, regime):
+    assert of_ratio(ratio) is regime
+
+
+def test_linear_and_quadratic_curves_are_named_with_their_lever():
+    linear = read([(w, 1e-3 * w + 1e-12 * w * w) for w in (512, 2_048, 8_192)])
+    assert linear.regime is Regime.LINEAR
+    assert "fewer tokens" in linear.lever
+    quadratic = read([(w, 1e-5 * w + 1e-6 * w * w) for w in (512, 2_048, 8_192)])
+    assert quadratic.regime is Regime.QUADRATIC
+    assert "attention" in quadratic.lever
+
+
+def test_the_playbooks_own_fit_is_mixed():
+    reading = read([(w, 6.87e-4 * w + 8.85e-8 * w * w) for w in (2_048, 4_096, 8_192, 16_384)])
+    assert reading.regime is Regime.MIXED
+    assert [round(r.ratio, 1) for r in reading.ratios] == [6.5, 8.1]
+
+
+def test_launch_bound_is_named_although_no_two_term_fit_can_close():
+    reading = read([(128, 0.0101), (512, 0.0100), (2_048, 0.0103)])
+    assert reading.regime is Regime.LAUNCH_BOUND
+    assert "CUDA graphs" in reading.lever
+
+
+def test_a_curve_that_does_not_close_has_no_regime():
+    reading = read([(128, 2.0), (256, 3.0), (512, 4.2), (1_024, 4.8), (2_048, 8.9), (4_096, 17.0)])
+    assert reading.regime is Regime.NONE
+
+
+def test_without_a_fourfold_pair_the_fit_speaks_inside_the_measured_range():
+    reading = read([(w, 1e-3 * w) for w in (1_000, 3_000, 5_000)])
+    assert reading.regime is Regime.LINEAR
+    assert [(r.width, r.fitted) for r in reading.ratios] == [(1_000, True)]
