@@ -12,7 +12,7 @@ import msgspec
 
 from pfid.domain.errors import WireError
 from pfid.domain.step import Phase, StepEvent
-from pfid.spec.ports.log import LogFacts
+from pfid.domain.log_facts import LogFacts
 
 
 class StreamKind(Enum):

@@ -1,20 +1,19 @@
 """Notices that a followed file was renamed or unlinked, from our own descriptor's link.
 
-The name itself never leaves this module, not even in the state: a digest does.
+The name itself never leaves this module, not even in the state: a checksum does.
 """
 
-import os  # pathlib would cost the reader half a megabyte
-from hashlib import blake2b
+import os  # pathlib would cost the reader half a megabyte, hashlib with OpenSSL five
+import zlib
 from typing import Any, Final
 
 CHECK_EVERY_S: Final = 5.0
-_DIGEST_BYTES: Final = 8
 
 
 class LinkName:
     """What the link of a descriptor said first, and whether it says so still."""
 
-    __slots__ = ("_checked_s", "_digest", "_fd", "_namespace", "moved")
+    __slots__ = ("_checked_s", "_checksum", "_fd", "_namespace", "moved")
 
     def __init__(self, fd: int, state: Any = None) -> None:
         """Remember the name, or go on from ``state``.
@@ -30,7 +29,7 @@ class LinkName:
         self.moved = False
         """Whether the file moved or was unlinked since."""
         known = isinstance(state, list | tuple) and len(state) == 2 and state[0] == self._namespace
-        self._digest = bytes(state[1]) if known else self._read()
+        self._checksum = int(state[1]) if known else self._read()
 
     def look(self, now_s: float, *, unlinked: bool) -> bool:
         """Look again, the link at most every few seconds; return whether ``moved`` changed.
@@ -43,13 +42,13 @@ class LinkName:
             self.moved = True
         elif now_s - self._checked_s >= CHECK_EVERY_S:
             self._checked_s = now_s
-            self.moved = self._read() != self._digest
+            self.moved = self._read() != self._checksum
         return self.moved is not before
 
     def state(self) -> list[Any]:
         """Return plain data for the constructor."""
-        return [self._namespace, self._digest]
+        return [self._namespace, self._checksum]
 
-    def _read(self) -> bytes:
+    def _read(self) -> int:
         name = os.readlink(f"/proc/self/fd/{self._fd}")  # noqa: PTH115 - see above
-        return blake2b(os.fsencode(name), digest_size=_DIGEST_BYTES).digest()
+        return zlib.crc32(os.fsencode(name))

@@ -4,7 +4,7 @@ from typing import Any, Self
 
 from pfid.domain.step import Phase, StepEvent
 from pfid.formats.steps_file import StepsFileParser
-from pfid.spec.ports.log import LogFacts
+from pfid.domain.log_facts import LogFacts
 
 
 class StepsText:

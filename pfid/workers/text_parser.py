@@ -3,7 +3,7 @@
 from typing import Any, Protocol
 
 from pfid.domain.step import Phase, StepEvent
-from pfid.spec.ports.log import LogFacts
+from pfid.domain.log_facts import LogFacts
 
 
 class TextParser(Protocol):
