@@ -3,6 +3,7 @@
 from pfid.domain.errors import CheckDefinitionError, PortError, PortNotSetUpError
 from pfid.domain.outcome import Outcome, worst
 from pfid.domain.verdict import BOX, Entity, EntityKind, Figure, Verdict
+from pfid.spec.answers import Answers
 from pfid.spec.check import AnyCheck, Check, Hysteresis, Scope, Severity, Stage
 from pfid.spec.control import Control
 from pfid.spec.hookspecs import hookimpl
@@ -11,6 +12,7 @@ from pfid.spec.world import World
 
 __all__ = [
     "BOX",
+    "Answers",
     "AnyCheck",
     "Check",
     "CheckDefinitionError",

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 from pfid.domain.identity import ProcessIdentity
 from pfid.domain.names import RunId, RunName
@@ -14,6 +14,7 @@ from pfid.spec.ports.gates import GateFacts
 from pfid.spec.ports.log import LogFacts
 from pfid.spec.ports.run import RunFacts
 from pfid.spec.ports.steps import Progress
+from pfid.spec.world import World
 
 CONTROL_RUN: Final = Run(
     run_id=RunId("control-20260829t120000z-0000"),
@@ -111,6 +112,13 @@ def step_series(
     return tuple(
         StepEvent(index=first_index + i, seconds=s, clock=clock) for i, s in enumerate(seconds)
     )
+
+
+def run_world(**facts: Any) -> World:
+    """World of one run with the given :class:`RunFacts`, and nothing else set up."""
+    state = RunState.LOST if facts.get("end") else RunState.RUNNING
+    known = RunFacts(**{"run": CONTROL_RUN, "state": state, **facts})
+    return World(subject=CONTROL_SUBJECT, run=FixedRun(run_facts=known))
 
 
 def moving(
