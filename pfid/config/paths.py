@@ -43,6 +43,29 @@ def daemon_state_dir(environ: Mapping[str, str]) -> Path:
     return Path(first) if first else SYSTEM_STATE
 
 
+def config_file(environ: Mapping[str, str], *, embedded: bool = False) -> Path | None:
+    """The configuration to read when none is named: ``PFID_CONFIG``, else the fixed place.
+
+    Args:
+        environ: of the process.
+        embedded: for an embedded engine, whose fixed place is the user's own
+            (``$XDG_CONFIG_HOME/pfid/pfid.toml``) and never the box's: that one may name places
+            which only the daemon can use.
+
+    Returns:
+        A path that may not exist, which means the defaults, unless ``PFID_CONFIG`` named it; None
+        if there is no place to look.
+    """
+    if environ.get("PFID_CONFIG"):
+        return Path(environ["PFID_CONFIG"])
+    if not embedded:
+        return SYSTEM_CONFIG
+    for variable, below in (("XDG_CONFIG_HOME", ""), ("HOME", ".config")):
+        if environ.get(variable, "").startswith("/"):
+            return Path(environ[variable]) / below / "pfid" / SYSTEM_CONFIG.name
+    return None
+
+
 def user_state_dir(environ: Mapping[str, str], machine_id: str) -> Path:
     """One user's state on one machine.
 

@@ -59,3 +59,21 @@ def test_a_runs_files_lie_in_its_folder():
 def test_the_daemons_state_is_where_systemd_says():
     assert paths.daemon_state_dir({"STATE_DIRECTORY": "/x:/y"}) == Path("/x")
     assert paths.daemon_state_dir({}) == Path("/var/lib/pfid")
+
+
+@pytest.mark.parametrize(
+    ("environ", "embedded", "expected"),
+    [
+        ({"HOME": "/home/u"}, False, "/etc/pfid/pfid.toml"),
+        ({"HOME": "/home/u"}, True, "/home/u/.config/pfid/pfid.toml"),
+        ({"HOME": "/home/u", "XDG_CONFIG_HOME": "/c"}, True, "/c/pfid/pfid.toml"),
+        ({"HOME": "/home/u", "PFID_CONFIG": "/x.toml"}, True, "/x.toml"),
+        ({"PFID_CONFIG": "/x.toml"}, False, "/x.toml"),
+    ],
+)
+def test_an_embedded_engine_never_reads_the_boxs_configuration(environ, embedded, expected):
+    assert paths.config_file(environ, embedded=embedded) == Path(expected)
+
+
+def test_without_a_home_there_is_no_place_for_a_users_configuration():
+    assert paths.config_file({}, embedded=True) is None
