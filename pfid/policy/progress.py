@@ -4,9 +4,10 @@ A sign of progress is a step, or a change of phase. The time between two signs i
 belongs to the phase that filled it: an hour of evaluation says nothing about how long a training
 step may take (dlrover#1730: one long step switched detection off for the rest of the run).
 
-Two rules keep a phase from going blind by its own past: a gap beyond what the run had earned so
-far is remembered only up to that, so one stall that healed cannot excuse a longer one; and what
-is remembered fades, halving over ``HALF_LIFE`` steps.
+Two rules keep a phase from going blind by its own past. Training gaps, which hold all that no log
+line names, are remembered only up to what the run had earned before, so that one stall that
+healed cannot excuse a longer one. And what is remembered fades: in training it halves over
+``HALF_LIFE`` steps, in a named phase with every shorter time.
 
 Made afresh at every relaunch: nothing is carried from a run to the next.
 """
@@ -20,11 +21,11 @@ from pfid.domain.step import Phase, StepEvent
 from pfid.spec.ports.steps import Progress
 
 GROWTH: Final = 4.0
-"""A gap may be remembered as at most this many times the longest one before it."""
+"""A training gap may be remembered as at most this many times the longest one before it."""
 FIRST_GAP_S: Final = 300.0
-"""What a phase may be remembered by before it has shown anything, seconds."""
+"""What training may be remembered by before it has shown anything, seconds."""
 HALF_LIFE: Final = 500
-"""Steps after which a remembered gap counts half."""
+"""Steps after which a remembered training gap counts half."""
 LOG_QUIET_S: Final = 60.0
 """A log that has not grown for this long is not growing."""
 _FADE: Final = 0.5 ** (1 / HALF_LIFE)
@@ -44,7 +45,6 @@ class ProgressState:
         longest_gap_s: by phase, limited and fading as the module says.
         first_gap_s: from start to first step, kept apart; None before it.
         log_grew_s: when the log last grew; None if it never did or there is none.
-        log_known: whether there is a log to look at.
     """
 
     started_s: float
@@ -56,14 +56,11 @@ class ProgressState:
     longest_gap_s: Mapping[Phase, float] = field(default_factory=dict)
     first_gap_s: float | None = None
     log_grew_s: float | None = None
-    log_known: bool = False
 
 
-def begin(monotonic_s: float, *, log_known: bool = False) -> ProgressState:
+def begin(monotonic_s: float) -> ProgressState:
     """Start watching a run that started at ``monotonic_s``."""
-    return ProgressState(
-        started_s=monotonic_s, sign_s=monotonic_s, phase_since_s=monotonic_s, log_known=log_known
-    )
+    return ProgressState(started_s=monotonic_s, sign_s=monotonic_s, phase_since_s=monotonic_s)
 
 
 def advance(
@@ -80,7 +77,7 @@ def advance(
     is doing now; None means the log says nothing new. The same phase again changes nothing.
     """
     if log_grew:
-        state = replace(state, log_grew_s=monotonic_s, log_known=True)
+        state = replace(state, log_grew_s=monotonic_s)
     if event is not None:
         state = _stepped(state, event, monotonic_s)
     if phase is not None and phase is not state.phase:
@@ -90,10 +87,8 @@ def advance(
 
 def view(state: ProgressState, monotonic_s: float) -> Progress:
     """Return what a check may read at ``monotonic_s``."""
-    growing = None
-    if state.log_known:
-        grew_s = state.log_grew_s
-        growing = grew_s is not None and monotonic_s - grew_s <= LOG_QUIET_S
+    grew_s = state.log_grew_s
+    growing = None if grew_s is None else monotonic_s - grew_s <= LOG_QUIET_S
     return Progress(
         steps_seen=state.steps_seen,
         last_index=state.last_index,
@@ -133,11 +128,14 @@ def _entered(state: ProgressState, phase: Phase, now_s: float) -> ProgressState:
 
 
 def _faded(longest: Mapping[Phase, float], steps: int) -> Mapping[Phase, float]:
-    share = _FADE**steps
-    return {phase: gap_s * share for phase, gap_s in longest.items()}
+    if Phase.TRAIN not in longest:
+        return longest
+    return {**longest, Phase.TRAIN: longest[Phase.TRAIN] * _FADE**steps}
 
 
 def _remember(longest: Mapping[Phase, float], phase: Phase, gap_s: float) -> Mapping[Phase, float]:
     before_s = longest.get(phase, 0.0)
-    earned_s = max(FIRST_GAP_S, before_s * GROWTH)
-    return {**longest, phase: max(before_s, min(gap_s, earned_s))}
+    if phase is Phase.TRAIN:
+        earned_s = max(FIRST_GAP_S, before_s * GROWTH)
+        return {**longest, phase: max(before_s, min(gap_s, earned_s))}
+    return {**longest, phase: max(before_s / 2, gap_s)}

@@ -19,8 +19,10 @@ class Progress:
             that moved a phase on, or the start).
         phase: what the run is doing now, as far as its log says.
         in_phase_s: monotonic seconds in that phase.
-        longest_gap_s: the longest gap seen between two steps, by the phase that filled it.
-        log_growing: whether the log grew within the last minute; None if there is no log.
+        longest_gap_s: the longest gap between two signs of progress, by the phase that filled it,
+            as far as the run has earned it and not forgotten it (pfid.policy.progress).
+        log_growing: whether the log grew within the last minute; None if it never grew or there
+            is none: a program that never says a word is not known to have fallen silent.
     """
 
     steps_seen: int
@@ -36,7 +38,11 @@ class StepsPort(Protocol):
     """The steps of the run under judgement. Nothing here blocks or reads a file."""
 
     def recent(self, n: int) -> tuple[StepEvent, ...]:
-        """Return the last ``n`` events at most, oldest first, of the run's leading writer."""
+        """Return the last ``n`` events at most, oldest first, of the run's leading writer.
+
+        Neighbouring steps too short to matter by themselves may come as one interval, so that
+        few events span a long time (pfid.analysis.recent_steps).
+        """
         ...
 
     def summary(self) -> StepSummary | None:
