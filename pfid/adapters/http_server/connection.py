@@ -22,6 +22,7 @@ REQUEST_DEADLINE_S: Final = 5.0
 RESPONSE_DEADLINE_S: Final = 10.0
 IDLE_DEADLINE_S: Final = 150.0
 LINGER_S: Final = 2.0
+LINGER_MAX_BYTES: Final = 64 * 1024
 _CHUNK_BYTES: Final = 4096
 
 
@@ -53,6 +54,7 @@ class Connection:
         self._in = bytearray()
         self._out = memoryview(b"")
         self._last = False
+        self._linger_left_bytes = LINGER_MAX_BYTES
 
     def readable(self, now_s: float, answer: Callable[[Request], bytes]) -> None:
         """Take what came in, answer what is complete."""
@@ -62,7 +64,9 @@ class Connection:
             return
         except OSError:
             chunk = b""
-        if not chunk:
+        if self.stage is Stage.LINGERING:
+            self._linger_left_bytes -= len(chunk)
+        if not chunk or self._linger_left_bytes <= 0:
             self._to(Stage.CLOSED, now_s, 0.0)
         elif self.stage is not Stage.LINGERING:
             self._in += chunk

@@ -39,8 +39,9 @@ class Page:
         self._ours = SnapshotCollector(bounds, synthetic=synthetic)
         self.registry = CollectorRegistry(auto_describe=False)
         self.registry.register(self._ours)
-        ProcessCollector(registry=self.registry)
-        PlatformCollector(registry=self.registry)
+        if not synthetic:
+            ProcessCollector(registry=self.registry)
+            PlatformCollector(registry=self.registry)
 
     def render(self, snapshot: Snapshot) -> bytes:
         """The page as it is served, in UTF-8."""

@@ -9,6 +9,7 @@ from pfid.domain.gate import GateState
 from pfid.domain.outcome import Outcome, worst
 from pfid.domain.snapshot import Snapshot, VerdictView
 from pfid.domain.verdict import EntityKind
+from pfid.spec.reasons import UNPROVEN
 
 FAILING: Final = Spec(
     "pfid_check_failing", GAUGE, "1 while the check fails; absent where it does not apply."
@@ -22,7 +23,6 @@ DURATION: Final = Spec("pfid_check_duration_seconds", SUMMARY, "Time spent evalu
 TIMEOUTS: Final = Spec("pfid_check_timeouts_total", COUNTER, "Evaluations over their deadline.")
 ERRORS: Final = Spec("pfid_check_errors_total", COUNTER, "Evaluations that raised.")
 FIRINGS: Final = Spec("pfid_check_firings_total", COUNTER, "Changes of a settled verdict to FAIL.")
-NOT_PROVEN: Final = "gate_not_proven"
 WATCH: Final = "watch"
 
 
@@ -87,7 +87,7 @@ def _believed(verdict: VerdictView, gates: Mapping[str, GateState]) -> tuple[Out
     """The verdict, or UNKNOWN while nobody has seen its check fire."""
     if verdict.counts and gates.get(verdict.check, GateState.PROVEN) is GateState.PROVEN:
         return verdict.outcome, verdict.reason
-    return Outcome.UNKNOWN, NOT_PROVEN
+    return Outcome.UNKNOWN, UNPROVEN
 
 
 def _labels(verdict: VerdictView, cache: LabelCache) -> Labels:

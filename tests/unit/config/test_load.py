@@ -1,0 +1,189 @@
+"""A configuration is taken whole or refused whole, and a refusal names every bad key."""
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pfid.config.load import MAX_BYTES, load, loads
+from pfid.config.model import Config, as_data
+from pfid.domain.errors import ConfigError
+
+
+def problems(text):
+    with pytest.raises(ConfigError) as caught:
+        loads(text)
+    return caught.value.problems
+
+
+def test_an_empty_file_means_every_default():
+    assert loads("") == Config()
+
+
+def test_no_file_means_every_default():
+    assert load(None) == Config()
+
+
+def test_values_reach_the_model():
+    config = loads(
+        """
+        [page]
+        listen = ["127.0.0.1:0", "[::1]:19866"]
+        exported_runs_max = 600
+        [checks.step_time_regime]
+        limits.fail_ratio = 4
+        [checks.recompile_limit]
+        enabled = false
+        [dialects.jsonl.mine]
+        step = "it"
+        """
+    )
+    assert config.page.listen == ["127.0.0.1:0", "[::1]:19866"]
+    assert config.page.exported_runs_max == 600
+    assert config.limits == {"step_time_regime": {"fail_ratio": 4.0}}
+    assert config.disabled_checks == {"recompile_limit"}
+    assert config.dialects.jsonl == {"mine": {"step": "it"}}
+
+
+def test_every_bad_key_is_reported_at_once_with_its_path():
+    found = problems(
+        """
+        oops = 1
+        [page]
+        listn = []
+        listen = ["127.0.0.1:1", 2]
+        exported_runs_max = 0
+        ended_run_linger_s = "soon"
+        [checks.a]
+        enabled = 3
+        limits = {x = "a", y = 1, z = "b"}
+        [checks]
+        b = 3
+        """
+    )
+    places = [problem.partition(":")[0] for problem in found]
+    assert sorted(places) == [
+        "checks.a.enabled",
+        "checks.a.limits.x",
+        "checks.a.limits.z",
+        "checks.b",
+        "oops",
+        "page.ended_run_linger_s",
+        "page.exported_runs_max",
+        "page.listen[1]",
+        "page.listn",
+    ]
+
+
+def test_an_unknown_key_is_refused_with_its_nearest_match():
+    assert problems("[page]\nlistn = []") == ("page.listn: unknown key; did you mean 'listen'?",)
+
+
+def test_an_unknown_key_near_nothing_names_what_is_known():
+    (problem,) = problems("[quotas]\nzzz = 1")
+    assert "runs_per_user" in problem
+
+
+def test_a_table_where_a_value_stands_is_said():
+    assert problems("page = 3") == ("page: is a table, write [page]; got int 3",)
+
+
+@pytest.mark.parametrize(
+    "listen",
+    ["localhost:9000", "127.0.0.1", "127.0.0.1:70000", "::1:90", "[127.0.0.1]:90", "1.2.3.4:-1"],
+)
+def test_an_address_that_is_none_is_refused_at_its_index(listen):
+    (problem,) = problems(f'page.listen = ["127.0.0.1:0", "{listen}"]')
+    assert problem.startswith("page.listen[1]: ")
+
+
+def test_the_same_address_twice_is_refused():
+    (problem,) = problems('page.listen = ["127.0.0.1:5", "127.0.0.1:5"]')
+    assert "twice" in problem
+
+
+@pytest.mark.parametrize("key", ["daemon.socket", "daemon.state_directory"])
+def test_a_relative_path_is_refused(key):
+    (problem,) = problems(f'{key} = "state"')
+    assert problem.startswith(f"{key}: ")
+
+
+def test_a_relative_plugin_directory_is_refused_at_its_index():
+    (problem,) = problems('plugins.directories = ["/etc/pfid/checks", "checks"]')
+    assert problem.startswith("plugins.directories[1]: ")
+
+
+def test_a_socket_path_that_linux_cannot_bind_is_refused():
+    (problem,) = problems(f'daemon.socket = "/{"x" * 107}"')
+    assert "107" in problem
+
+
+def test_a_limit_that_is_no_number_is_refused():
+    (problem,) = problems("checks.a.limits.x = nan")
+    assert problem.startswith("checks.a.limits.x: ")
+
+
+def test_a_jsonl_dialect_without_a_step_is_refused():
+    (problem,) = problems('dialects.jsonl.mine.loss = "l"')
+    assert "step" in problem
+
+
+def test_a_jsonl_dialect_with_an_unknown_meaning_is_refused():
+    (problem,) = problems('dialects.jsonl.mine = {step = "s", colour = "c"}')
+    assert problem.startswith("dialects.jsonl.mine.colour: ")
+
+
+def test_a_file_that_is_not_toml_says_where(tmp_path):
+    path = tmp_path / "pfid.toml"
+    path.write_text("[page\n")
+    with pytest.raises(ConfigError, match="line 1"):
+        load(path)
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(ConfigError, match=r"gone\.toml: cannot be read"):
+        load(tmp_path / "gone.toml")
+
+
+def test_every_problem_of_a_file_names_the_file(tmp_path):
+    path = tmp_path / "pfid.toml"
+    path.write_text("a = 1\nb = 2\n")
+    with pytest.raises(ConfigError) as caught:
+        load(path)
+    assert [p.startswith(f"{path}: ") for p in caught.value.problems] == [True, True]
+
+
+def test_a_file_of_bytes_is_refused(tmp_path):
+    path = tmp_path / "pfid.toml"
+    path.write_bytes(b"a = '\xff'")
+    with pytest.raises(ConfigError, match="not UTF-8"):
+        load(path)
+
+
+def test_a_file_far_too_large_is_refused(tmp_path):
+    path = tmp_path / "pfid.toml"
+    path.write_bytes(b"#" * (MAX_BYTES + 1))
+    with pytest.raises(ConfigError, match="no configuration"):
+        load(path)
+
+
+def test_the_defaults_hold_their_own_rules():
+    assert loads("") == msgspec.convert(as_data(Config()), Config)
+
+
+KEYS = st.sampled_from(["page", "checks", "quotas", "limits", "listen", "enabled", "x", "a.b"])
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=3),
+    max_leaves=10,
+)
+
+
+@given(st.dictionaries(KEYS, VALUES, max_size=4))
+def test_whatever_stands_in_the_file_the_answer_is_a_config_or_a_refusal(data):
+    from pfid.config.load import _struct
+
+    found = []
+    config = _struct(Config, data, "", found)
+    assert isinstance(config, Config)
+    assert all(isinstance(problem, str) and ": " in problem for problem in found)
