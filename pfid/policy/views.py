@@ -1,17 +1,38 @@
 """From the settled verdict to what is announced and shown; the daemon and the gate share it."""
 
+from typing import Protocol
+
 from pfid.domain.names import CheckName
 from pfid.domain.outcome import Outcome
 from pfid.domain.snapshot import VerdictView
 from pfid.domain.transition import Origin, Transition
 from pfid.domain.verdict import BOX, Verdict
 from pfid.policy.hysteresis import Settling
-from pfid.spec.check import AnyCheck
+from pfid.spec.check import Severity, Stage
 from pfid.spec.reasons import UNPROVEN
 
 
+class Described(Protocol):
+    """What a check is called and how loud it is; true of a Check and of its description alone."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        ...
+
+    @property
+    def stage(self) -> Stage:
+        """When it runs."""
+        ...
+
+    @property
+    def severity(self) -> Severity:
+        """How loudly it fails."""
+        ...
+
+
 def transition(
-    check: AnyCheck, settling: Settling, at_s: float, origin: Origin = Origin.REAL
+    check: Described, settling: Settling, at_s: float, origin: Origin = Origin.REAL
 ) -> Transition | None:
     """Return what the last sample is to announce; None if it changed nothing."""
     if settling.settled is None or not settling.changed:
@@ -27,7 +48,7 @@ def transition(
 
 
 def verdict_view(
-    check: AnyCheck,
+    check: Described,
     settling: Settling,
     *,
     last_run_s: float,

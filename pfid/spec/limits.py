@@ -1,7 +1,7 @@
 """Limits are declared data, so that the self-test can shift each one and see who notices."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypeVar
 
@@ -63,7 +63,8 @@ def shifts(limits: object) -> Iterator[Shift]:
     """Every shift of every limit, each to be noticed by a control.
 
     Raises:
-        CheckDefinitionError: for a field that was not declared with :func:`limit`.
+        CheckDefinitionError: for a field that was not declared with :func:`limit`, or a value that
+            its shift does not move.
     """
     for f in fields(limits):  # type: ignore[arg-type]
         if _SHIFT not in f.metadata:
@@ -74,6 +75,11 @@ def shifts(limits: object) -> Iterator[Shift]:
         down = value / amount if kind == "factor" else value - amount
         if isinstance(value, int):
             up, down = math.ceil(up), math.floor(down)
+        if value in (up, down):
+            raise CheckDefinitionError(
+                f"{type(limits).__name__}.{f.name} = {value} does not move when shifted by {kind} "
+                f"{amount}: declare it with a delta"
+            )
         yield Shift(f.name, "up", up)
         yield Shift(f.name, "down", down)
 
@@ -86,3 +92,28 @@ def shifted(limits: T, shift: Shift) -> T:
 def units(limits: object) -> dict[str, str]:
     """Unit of every limit, by name."""
     return {f.name: f.metadata[_UNIT] for f in fields(limits)}  # type: ignore[arg-type]
+
+
+def configured(limits: T, values: Mapping[str, float]) -> T:
+    """Return ``limits`` with values from configuration.
+
+    Raises:
+        CheckDefinitionError: for a name that is no limit, or a fraction where whole numbers go.
+    """
+    known = {f.name: getattr(limits, f.name) for f in fields(limits)}  # type: ignore[arg-type]
+    unknown = sorted(set(values) - set(known))
+    if unknown:
+        has = ", ".join(sorted(known)) or "none"
+        raise CheckDefinitionError(f"no limit is called {', '.join(unknown)}; it has: {has}")
+    whole = {name: _like(known[name], name, value) for name, value in values.items()}
+    return replace(limits, **whole)  # type: ignore[type-var]
+
+
+def _like(default: float, name: str, value: float) -> float:
+    if not math.isfinite(value):
+        raise CheckDefinitionError(f"limit {name} is {value}, which is no number to hold against")
+    if not isinstance(default, int):
+        return float(value)
+    if value != int(value):
+        raise CheckDefinitionError(f"limit {name} counts whole things; {value} is a fraction")
+    return int(value)

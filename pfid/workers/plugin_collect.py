@@ -67,10 +67,10 @@ def _called(function: Callable[..., Any], checks: list[AnyCheck]) -> Iterator[st
             if number >= MAX_CHECKS:
                 yield f"yields more than {MAX_CHECKS} checks"
                 return
-            if isinstance(item, Check):
-                checks.append(item)
-            else:
+            if not isinstance(item, Check):
                 yield f"yields {type(item).__name__}, not a Check"
+                return
+            checks.append(item)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a plugin raises is named
         yield f"pfid_checks() raised: {_said(error)}"
 

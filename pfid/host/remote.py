@@ -1,0 +1,335 @@
+"""The host's side of the plugin worker: load, prove and run third-party checks at arm's length.
+
+Everything is asynchronous towards the loop: :meth:`PluginHost.evaluate_async` returns at once and
+the verdict comes by callback, from the worker, or as ``timed_out`` when the worker had to be ended
+or the deadline passed. Called from two threads: the loop's, and the worker owner's.
+"""
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import Final, Protocol
+
+from pfid.domain.gate import Gate, GateState, ProvenTo
+from pfid.domain.names import CheckName, ReasonCode
+from pfid.domain.outcome import Outcome
+from pfid.domain.verdict import Verdict
+from pfid.host.plugins import PluginSource, Problem
+from pfid.policy.control_drive import FarEnd
+from pfid.spec.reasons import TIMED_OUT, UNPROVEN
+from pfid.spec.world import World
+from pfid.wire.plugins import (
+    CheckInfo,
+    Evaluate,
+    Evaluated,
+    Load,
+    Loaded,
+    Order,
+    Prove,
+    Proved,
+    Report,
+    Show,
+    Shown,
+    decode_report,
+    encode,
+)
+from pfid.wire.worlds import world_data
+
+STRIKES: Final = 3
+"""Ends of the worker during evaluations of one plugin before it is held back for good."""
+Done = Callable[[Verdict, str], None]
+"""Takes the raw verdict and why the check's own answer was not used ("" if it was)."""
+
+
+class Post(Protocol):
+    """Sends one message to the worker of a generation; False if that one is gone."""
+
+    def __call__(self, body: bytes, *, generation: int) -> bool:
+        """Queue it."""
+        ...
+
+
+class _Stage(Enum):
+    LOADING = "loading"
+    LOADED = "loaded"
+    OUT = "out"
+
+
+@dataclass(slots=True)
+class _Plugin:
+    source: PluginSource
+    stage: _Stage = _Stage.LOADING
+    checks: dict[str, CheckInfo] = field(default_factory=dict)
+    strikes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Pending:
+    check: str
+    world: World
+    done: Done
+    due_s: float
+
+
+class PluginHost:
+    """All third-party plugins behind one worker."""
+
+    def __init__(
+        self,
+        sources: Sequence[PluginSource],
+        *,
+        limits: Mapping[str, Mapping[str, float]],
+        taken: frozenset[str],
+        far_end: FarEnd,
+        monotonic_s: Callable[[], float],
+    ) -> None:
+        """Prepare.
+
+        Args:
+            sources: the plugins, in order of precedence.
+            limits: from configuration, by check.
+            taken: names of shipped checks, which no plugin may have.
+            far_end: where settled verdicts are read back from a page.
+            monotonic_s: the clock of deadlines.
+        """
+        self._plugins = [_Plugin(source) for source in sources]
+        self._limits = {name: dict(values) for name, values in limits.items()}
+        self._taken = taken
+        self._far_end = far_end
+        self._monotonic_s = monotonic_s
+        self._lock = threading.RLock()
+        self._settled = threading.Condition(self._lock)
+        self._post: Post = _nobody
+        self._generation = 0
+        self._gates: dict[str, Gate] = {}
+        self._proving: str | None = None
+        self._problems: list[Problem] = []
+        self._pending: dict[int, _Pending] = {}
+        self._next_id = 1
+
+    def bind(self, post: Post) -> None:
+        """Take the way to the worker."""
+        self._post = post
+
+    # What the loop calls.
+
+    @property
+    def checks(self) -> tuple[CheckInfo, ...]:
+        """Every check that loaded, proven or not."""
+        with self._lock:
+            return tuple(i for p in self._plugins for i in p.checks.values())
+
+    @property
+    def gates(self) -> tuple[Gate, ...]:
+        """The gate of every check that loaded; unproven until its proof is in."""
+        with self._lock:
+            return tuple(self._gates[i.name] for i in self.checks)
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """What is wrong with plugins, by name."""
+        with self._lock:
+            return tuple(self._problems)
+
+    @property
+    def settled(self) -> bool:
+        """Whether every plugin has loaded and every check was tried, or was held back."""
+        with self._lock:
+            loading = any(p.stage is _Stage.LOADING for p in self._plugins)
+            return not loading and self._next_unproven() is None and self._proving is None
+
+    def wait_settled(self, timeout_s: float) -> bool:
+        """Wait until :attr:`settled`; False if it took longer."""
+        with self._settled:
+            return self._settled.wait_for(lambda: self.settled, timeout_s)
+
+    def evaluate_async(self, check: str, world: World, done: Done) -> None:
+        """Run a proven check over a world. ``done`` is called once, from either thread."""
+        with self._lock:
+            info = self._info(check)
+            gate = self._gates.get(check)
+            if info is None or gate is None or gate.state is not GateState.PROVEN:
+                verdict = _unknown(world, UNPROVEN, "the check is not proven")
+                done(verdict, gate.why if gate is not None else "no such check")
+                return
+            number, self._next_id = self._next_id, self._next_id + 1
+            due_s = self._monotonic_s() + info.deadline_s
+            self._pending[number] = _Pending(check, world, done, due_s)
+            order = Evaluate(id=number, check=check, world=world_data(world, info.reads))
+        if not self._send(order):
+            self._give_up([number], "the plugin worker is being started again")
+
+    def expire(self) -> None:
+        """Answer for evaluations past their deadline; called in the loop's cadence."""
+        now_s = self._monotonic_s()
+        with self._lock:
+            late = [n for n, p in self._pending.items() if p.due_s <= now_s]
+        self._give_up(late, "the check ran past its deadline")
+
+    # What the worker's owner calls.
+
+    def worker_started(self, generation: int) -> None:
+        """A fresh worker: everything that is not held back is loaded into it again."""
+        with self._lock:
+            self._generation = generation
+            self._proving = None
+            plugins = [(n, p) for n, p in enumerate(self._plugins) if p.stage is not _Stage.OUT]
+        for number, plugin in plugins:
+            source = plugin.source
+            self._send(
+                Load(
+                    plugin=number,
+                    name=source.name,
+                    kind=source.kind.value,
+                    place=source.place,
+                    limits=self._limits,
+                )
+            )
+
+    def worker_said(self, generation: int, body: bytes) -> None:
+        """One message.
+
+        Raises:
+            WireError: if it is none; the worker is replaced.
+        """
+        if generation != self._generation:
+            return
+        report = decode_report(body)
+        self._take(report)
+        with self._settled:
+            self._prove_next()
+            self._settled.notify_all()
+
+    def worker_ended(self, generation: int, touching: int | None, cause: str) -> None:
+        """The worker is gone. Whoever it was touching did that."""
+        with self._settled:
+            if generation == self._generation:
+                self._generation = 0
+            if touching is not None and 0 <= touching < len(self._plugins):
+                self._blame(self._plugins[touching], cause)
+            self._proving = None
+            lost = list(self._pending)
+            self._settled.notify_all()
+        self._give_up(lost, f"the plugin worker had to be ended ({cause})")
+
+    # Inside.
+
+    def _take(self, report: Report) -> None:
+        if isinstance(report, Loaded):
+            self._take_loaded(report)
+        elif isinstance(report, Show):
+            self._show(report)
+        elif isinstance(report, Proved):
+            self._take_proved(report.gate)
+        elif isinstance(report, Evaluated):
+            with self._lock:
+                pending = self._pending.pop(report.id, None)
+            if pending is not None:
+                pending.done(report.verdict, report.error)
+
+    def _take_loaded(self, report: Loaded) -> None:
+        with self._lock:
+            plugin = self._plugins[report.plugin]
+            first_time = plugin.stage is _Stage.LOADING
+            plugin.stage = _Stage.LOADED
+            if not first_time:
+                return
+            for problem in report.problems:
+                self._problem(plugin, problem)
+            for info in report.checks:
+                if info.name in self._taken or self._info(info.name) is not None:
+                    self._problem(plugin, f"its check {info.name} is already there: rename it")
+                else:
+                    plugin.checks[info.name] = info
+                    self._gates[info.name] = _untried(info)
+
+    def _take_proved(self, gate: Gate) -> None:
+        with self._lock:
+            if gate.check == self._proving:
+                self._gates[gate.check] = gate
+                self._proving = None
+
+    def _prove_next(self) -> None:
+        name = self._next_unproven()
+        if name is None or self._proving is not None:
+            return
+        if any(p.stage is _Stage.LOADING for p in self._plugins):
+            return
+        if self._send(Prove(check=name)):
+            self._proving = name
+
+    def _next_unproven(self) -> str | None:
+        return next((n for n, g in self._gates.items() if g.why == _NOT_TRIED), None)
+
+    def _show(self, show: Show) -> None:
+        """Take a settled verdict of a control to the page and tell what stands there."""
+        info = self._info(show.check)
+        try:
+            seen = info and self._far_end(info, show.settling, show.entity, show.wall_s)
+        except Exception as error:  # noqa: BLE001 - whatever broke, the control did not arrive
+            self._send(Shown(error=f"{type(error).__name__}: {error}"[:300]))
+            return
+        self._send(Shown(outcome=seen.outcome, reasons=seen.reasons) if seen else Shown())
+
+    def _blame(self, plugin: _Plugin, cause: str) -> None:
+        """Hold a plugin back: at once while loading or under proof, else after three ends."""
+        how = {"timed_out": "hung", "crashed": "ended the worker"}.get(cause, cause)
+        if plugin.stage is _Stage.LOADING:
+            plugin.stage = _Stage.OUT
+            self._problem(plugin, f"{how} while it was loaded")
+            return
+        if self._proving in plugin.checks:
+            self._hold_back(plugin, f"{how} in a control or in sabotage of {self._proving}")
+            return
+        plugin.strikes += 1
+        if plugin.strikes >= STRIKES:
+            self._hold_back(plugin, f"{how} in {STRIKES} evaluations")
+
+    def _hold_back(self, plugin: _Plugin, why: str) -> None:
+        plugin.stage = _Stage.OUT
+        for name in plugin.checks:
+            self._gates[name] = replace(
+                self._gates[name],
+                state=GateState.UNPROVEN,
+                proven_to=ProvenTo(controls=False),
+                why=f"plugin {plugin.source.name} {why}",
+            )
+
+    def _problem(self, plugin: _Plugin, what: str) -> None:
+        self._problems.append(Problem(plugin=plugin.source.name, what=what))
+
+    def _info(self, check: str) -> CheckInfo | None:
+        return next((p.checks[check] for p in self._plugins if check in p.checks), None)
+
+    def _give_up(self, numbers: Sequence[int], why: str) -> None:
+        for number in numbers:
+            with self._lock:
+                pending = self._pending.pop(number, None)
+            if pending is not None:
+                pending.done(_unknown(pending.world, TIMED_OUT, why), why)
+
+    def _send(self, order: Order) -> bool:
+        return self._generation != 0 and self._post(encode(order), generation=self._generation)
+
+
+_NOT_TRIED: Final = "not tried yet"
+
+
+def _untried(info: CheckInfo) -> Gate:
+    return Gate(
+        check=CheckName(info.name),
+        stage=info.stage.value,
+        state=GateState.UNPROVEN,
+        proven_to=ProvenTo(),
+        why=_NOT_TRIED,
+        severity=info.severity.value,
+    )
+
+
+def _unknown(world: World, reason: ReasonCode, summary: str) -> Verdict:
+    return Verdict(outcome=Outcome.UNKNOWN, reason=reason, summary=summary, entity=world.subject)
+
+
+def _nobody(body: bytes, *, generation: int) -> bool:  # noqa: ARG001 - stands for no worker yet
+    return False
