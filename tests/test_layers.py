@@ -25,8 +25,9 @@ def lint(folder: Path) -> subprocess.CompletedProcess[str]:
 def copy(checkout: Path, tmp_path: Path) -> Path:
     """Return a copy of the source that a test may break."""
     shutil.copy(checkout / "pyproject.toml", tmp_path)
-    shutil.copytree(checkout / "pfid", tmp_path / "pfid")
-    shutil.copytree(checkout / "plugins", tmp_path / "pfid_plugins")
+    caches = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(checkout / "pfid", tmp_path / "pfid", ignore=caches)
+    shutil.copytree(checkout / "plugins", tmp_path / "pfid_plugins", ignore=caches)
     return tmp_path
 
 
@@ -45,6 +46,11 @@ def test_every_contract_is_kept(copy: Path) -> None:
         ("pfid_plugins/watch/__init__.py", "import os", "functional core"),
         ("pfid/trainer/__init__.py", "import numpy", "training process"),
         ("pfid/daemon/__init__.py", "import pfid.adapters", "layers point downwards"),
+        ("pfid/daemon/__init__.py", "import psutil", "stay in the adapters"),
+        ("pfid/adapters/__init__.py", "import rich", "speaks to a terminal"),
+        ("pfid/daemon/__init__.py", "import numpy", "numpy costs"),
+        ("pfid/analysis/__init__.py", "import torch", "training interpreter"),
+        ("pfid_plugins/watch/run_gone.py", "import pfid_plugins.watch.run_stalled", "leans on"),
     ],
 )
 def test_an_import_against_the_layers_is_found(
