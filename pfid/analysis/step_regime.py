@@ -55,7 +55,7 @@ class RegimeLimits:
 class Regime(Enum):
     """What the steps look like beside their baseline."""
 
-    TOO_FEW = "too_few"
+    TOO_FEW = "too_few_steps"
     NORMAL = "normal"
     SLOW = "slow"
     SHIFTED = "shifted"

@@ -19,6 +19,8 @@ COARSE_WINDOW_S: Final = 5.0
 ASYNCHRONOUS_STEPS: Final = 16
 """Launches run ahead of the device by a few steps; over this many they cannot."""
 
+_FEWEST: Final = 16
+
 
 @dataclass(frozen=True, slots=True)
 class Window:
@@ -63,7 +65,7 @@ def windows(
     Args:
         events: oldest first.
         baseline: what a step should take.
-        steps: stop once the windows hold this many; None for all there are.
+        steps: stop once the windows hold this many, and are ``_FEWEST``; None for all there are.
     """
     kept = timed(events)
     least_s = COARSE_WINDOW_S if coarse(kept) else 0.0
@@ -77,7 +79,7 @@ def windows(
             found.append(open_)
             missing -= open_.steps
             open_ = None
-            if missing <= 0:
+            if missing <= 0 and len(found) >= _FEWEST:
                 break
     found.reverse()
     return found
