@@ -14,8 +14,8 @@ def printable(text: str | bytes, limit: int = 300) -> str:
     r"""Return ``text`` with everything escaped that could move a cursor or hide other text.
 
     Control characters (so ANSI sequences and line breaks too), bidirectional overrides,
-    invisible and unpaired characters become ``\xNN``, ``\uNNNN`` or ``\UNNNNNNNN``. Bytes are read as UTF-8, what is not
-    UTF-8 is shown as ``\xNN``.
+    invisible and unpaired characters become ``\xNN``, ``\uNNNN`` or ``\UNNNNNNNN``. Bytes are
+    read as UTF-8; what is not UTF-8 is shown as ``\xNN``.
 
     Args:
         text: untrusted text.

@@ -1,0 +1,92 @@
+r"""Anatomy of a tqdm bar, whoever draws it.
+
+``desc:  20%|██        | 2/10 [00:03<00:13,  1.65s/it, loss=2.31]`` and, without a total,
+``1200it [12:46:40, 38.33s/it]``. The rate is an exponential mean, absurd after a pause; only the
+counter and the elapsed whole seconds are facts.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from pfid.formats.line_text import split_label, without_ansi
+from pfid.formats.numbers import duration_s, real, whole
+
+TRIGGERS: Final = (rb"\[\d{1,9}:\d\d(?::\d\d)?[<,]",)
+_BAR: Final = re.compile(
+    rb"(?<![\d.,kMGT/])(\d{1,15})(?:/(\d{1,15})|( ?[A-Za-z]{1,20}))? "
+    rb"\[(\d{1,9}:\d\d(?::\d\d)?)(?:<[^,\]]{0,30})?, *"
+    rb"(?:(\?|[\d.]{1,20}(?:e[+-]?\d{1,3})?)([kMGTP]?) ?(?:s/([A-Za-z]{1,20})|([A-Za-z]{1,20})/s))"
+    rb"(?:, ([^\]]{0,2000}))?\]?"
+)
+_HEAD: Final = re.compile(rb"(?:(.*[^ \t:])\s*:)?\s*\d{1,3}%\|")
+_HOST: Final = re.compile(rb"[A-Za-z][\w.-]*\d\Z")
+NESTED: Final = b"\x1b[A"
+"""tqdm moves the cursor up again behind a bar that is not the outermost."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bar:
+    """One drawing of a bar.
+
+    Attributes:
+        n: counter.
+        total: None if the bar has none.
+        elapsed_s: whole seconds since the bar was made.
+        rate_s: smoothed seconds per unit, None for ``?``.
+        unit: of the rate: ``it``, ``examples``, ``B``.
+        description: text before the percentage, "" if there is none.
+        postfix: text behind the rate.
+        nested: drawn below another bar.
+        rank: from the launcher's label.
+    """
+
+    n: int
+    total: int | None
+    elapsed_s: float
+    rate_s: float | None
+    unit: str
+    description: str
+    postfix: str
+    nested: bool
+    rank: int | None
+
+
+def read_bar(raw: bytes) -> Bar | None:
+    """Return the bar a line holds, None if it holds none or counts in thousands (SI)."""
+    rank, text = split_label(without_ansi(raw))
+    found = _BAR.search(text)
+    if found is None:
+        return None
+    n, total, _unit, elapsed, rate, si, per_unit, unit_per, postfix = found.groups()
+    elapsed_s = duration_s(elapsed)
+    index = whole(n)
+    if elapsed_s is None or index is None:
+        return None
+    return Bar(
+        n=index,
+        total=whole(total),
+        elapsed_s=elapsed_s,
+        rate_s=None if si else _seconds(rate, inverted=per_unit is not None),
+        unit=(per_unit or unit_per).decode(),
+        description=_description(text[: found.start()]),
+        postfix=(postfix or b"").decode("utf-8", "replace"),
+        nested=NESTED in raw,
+        rank=rank,
+    )
+
+
+def _seconds(rate: bytes, *, inverted: bool) -> float | None:
+    value = real(rate)
+    if not value or value < 0:
+        return None
+    return value if inverted else 1 / value
+
+
+def _description(before: bytes) -> str:
+    head = _HEAD.match(before)
+    text = (head[1] if head else before.strip().rstrip(b":")) or b""
+    text = text.strip()
+    if _HOST.match(text):  # a multi-node launcher's label, worker-1:
+        return ""
+    return text.decode("utf-8", "replace")

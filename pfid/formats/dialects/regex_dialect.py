@@ -1,0 +1,75 @@
+"""A dialect from configuration: one re2 pattern with named groups.
+
+Groups: ``step`` (needed), and one of ``seconds``, ``ms`` (of one step), ``elapsed`` (H:M:S or
+seconds since the start), ``stamp`` (date and time); ``loss`` if there is one.
+"""
+
+from typing import Final
+
+from pfid.domain.step import StepClock
+from pfid.formats.line_text import without_ansi
+from pfid.formats.linear_regex import Match, Pattern, PatternError, compile_bytes
+from pfid.formats.numbers import duration_s, finite, real, stamp_s, whole
+from pfid.formats.reading import Reading
+
+GROUPS: Final = frozenset({"step", "seconds", "ms", "elapsed", "stamp", "loss"})
+
+
+class RegexDialect:
+    """One pattern, compiled."""
+
+    __slots__ = ("_groups", "_name", "pattern")
+
+    def __init__(self, name: str, pattern: str) -> None:
+        """Compile.
+
+        Raises:
+            PatternError: for a pattern re2 cannot take, or one without the group ``step``.
+        """
+        self._name = name
+        self.pattern: Pattern = compile_bytes(b"(?m)" + pattern.encode())
+        self._groups = frozenset(self.pattern.groupindex)
+        if "step" not in self._groups or self._groups - GROUPS:
+            raise PatternError(
+                f"{name}: named groups must be among {', '.join(sorted(GROUPS))}, step among"
+                f" them; found {', '.join(sorted(self._groups)) or 'none'}"
+            )
+
+    def read(self, raw: bytes) -> Reading | None:
+        """Return the reading of a line; None if the pattern is not in it."""
+        found = self.pattern.search(without_ansi(raw))
+        index = None if found is None else whole(self._text(found, "step"))
+        if found is None or index is None:
+            return None
+        clock, clock_s, printed_s = self._times(found)
+        return Reading(
+            dialect=self._name,
+            key=f"regex/{self._name}",
+            step=index,
+            clock=clock,
+            clock_s=clock_s,
+            printed_s=printed_s,
+            from_zero=clock is StepClock.COUNTER,
+            interval=1 if printed_s is not None else None,
+            loss=real(self._text(found, "loss")),
+        )
+
+    def _text(self, found: Match, group: str) -> bytes | None:
+        return found.group(group) if group in self._groups else None
+
+    def _times(self, found: Match) -> tuple[StepClock, float | None, float | None]:
+        seconds, milliseconds = (
+            finite(self._text(found, "seconds")),
+            finite(self._text(found, "ms")),
+        )
+        if seconds is not None:
+            return StepClock.PRINTED, None, seconds
+        if milliseconds is not None:
+            return StepClock.PRINTED, None, milliseconds / 1000
+        elapsed, stamp = self._text(found, "elapsed"), self._text(found, "stamp")
+        if elapsed is not None:
+            passed = finite(elapsed)
+            return StepClock.COUNTER, duration_s(elapsed) if passed is None else passed, None
+        if stamp is not None:
+            return StepClock.STAMPED, stamp_s(stamp), None
+        return StepClock.ARRIVAL, None, None

@@ -1,0 +1,314 @@
+"""A run's log, read as it grows: step events and facts out of any bytes in any chunks.
+
+The bulk of a log is not about steps. One linear automaton over all triggers of all dialects finds
+the few lines that may be; only those are looked at in Python. What comes out depends on the bytes
+alone, not on how they were cut into chunks (arrival times aside).
+"""
+
+from collections import Counter, deque
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from pfid.domain.step import Phase, StepEvent
+from pfid.formats import markers, phases
+from pfid.formats.candidates import MAX_LINE_BYTES, Candidate, Scanner
+from pfid.formats.dialects import hf_dict, lightning, tqdm
+from pfid.formats.dialects.bar import read_bar
+from pfid.formats.marker_log import MarkerLog
+from pfid.formats.reading import Reading
+from pfid.formats.series import MEMORY_POINTS, Series
+from pfid.formats.tracker import Taken, Tracker
+from pfid.spec.ports.log import LogFacts, LossSeen, Marker
+
+MAX_LOSSES: Final = 64
+MAX_BARS: Final = 64
+"""Other bars remembered by name, for the note that they were left out."""
+_NO_PRESETS: Final[Mapping[str, Mapping[str, str]]] = {}
+
+
+class LogParser:
+    """Reads one log. Feed it bytes; ask for facts at any time."""
+
+    def __init__(
+        self,
+        *,
+        begins_at: int = 0,
+        size_at_start: int = 0,
+        regex_dialects: Mapping[str, str] | None = None,
+        jsonl_keys: Mapping[str, Mapping[str, str]] | None = None,
+        memory_points: int = MEMORY_POINTS,
+    ) -> None:
+        """Start at the beginning of the run's text.
+
+        Args:
+            begins_at: bytes that stand before this run's text and are not fed.
+            size_at_start: size of the file when the run began; the same fact, where known so.
+            regex_dialects: name to re2 pattern (``pfid.formats.dialects.regex_dialect``).
+            jsonl_keys: further presets (``pfid.formats.dialects.json_lines``).
+            memory_points: points of each series remembered to tell copies by.
+
+        Raises:
+            PatternError: for a pattern that cannot be used.
+        """
+        self._before_run = max(begins_at, size_at_start)
+        self._scanner = Scanner(regex_dialects or {}, jsonl_keys or _NO_PRESETS)
+        self._tracker = Tracker(memory_points)
+        self._markers = MarkerLog()
+        self._tail = b""
+        self._over_long = False
+        self._bytes_read = self._nul_prefix = self._truncations = 0
+        self._at_beginning = True
+        self._lines = 0
+        self._dialects: Counter[str] = Counter()
+        self._losses: deque[LossSeen] = deque(maxlen=MAX_LOSSES)
+        self._phase: Phase | None = None
+        self._gap: Phase | None = None
+        self._last_index: int | None = None
+        self._other_bars: dict[str, str] = {}
+        self._evaluation_keys: set[str] = set()
+        self._done_bar: str | None = None
+
+    def feed(self, chunk: bytes, at_s: float | None = None) -> list[StepEvent]:
+        """Take the next bytes; return the steps they complete.
+
+        Args:
+            chunk: any bytes.
+            at_s: when they arrived, Unix seconds; None in a forensic reading.
+        """
+        self._bytes_read += len(chunk)
+        data = self._without_nul(chunk)
+        if self._over_long:
+            data = self._skip_rest(data)
+        data = self._tail + data
+        cut = max(data.rfind(b"\n"), data.rfind(b"\r")) + 1
+        body, self._tail = data[:cut], data[cut:]
+        events = list(self._read(body, at_s))
+        if len(self._tail) > MAX_LINE_BYTES:
+            self._tail, self._over_long = self._tail[:MAX_LINE_BYTES], True
+        if at_s is not None and b"]" in self._tail and not self._over_long:
+            # A bar has no end of line until it is drawn again, which may be minutes later.
+            events += self._unfinished_bar(at_s)
+        return events
+
+    def finish(self, at_s: float | None = None) -> list[StepEvent]:
+        """Take a last line that has no end."""
+        tail, self._tail, self._over_long = self._tail, b"", False
+        return list(self._read(tail, at_s))
+
+    def truncated(self) -> None:
+        """The file shrank: what comes next stands at its beginning."""
+        self._truncations += 1
+        self._tail, self._over_long = b"", False
+        self._at_beginning = True
+
+    def _without_nul(self, chunk: bytes) -> bytes:
+        if b"\0" not in chunk:
+            self._at_beginning = self._at_beginning and not chunk
+            return chunk
+        if self._at_beginning:
+            rest = chunk.lstrip(b"\0")
+            self._nul_prefix += len(chunk) - len(rest)
+            self._at_beginning = not rest
+            chunk = rest
+        # Inside a file NUL bytes are a hole that copytruncate left: a line ends before it.
+        return chunk.replace(b"\0", b"\r")
+
+    def _skip_rest(self, data: bytes) -> bytes:
+        ends = [at for at in (data.find(b"\n"), data.find(b"\r")) if at >= 0]
+        if not ends:
+            return b""
+        self._over_long = False
+        return data[min(ends) :]
+
+    def _read(self, body: bytes, at_s: float | None) -> Iterator[StepEvent]:
+        counted = 0
+        for found in self._scanner.candidates(body):
+            self._lines += body.count(b"\n", counted, found.start)
+            counted = found.start
+            yield from self._line(found, self._lines + 1, at_s)
+        self._lines += body.count(b"\n", counted)
+
+    def _line(self, found: Candidate, line: int, at_s: float | None) -> Iterator[StepEvent]:
+        if found.reader is not None:
+            reading = found.reader(found.text)
+            if reading is not None:
+                yield from self._step(reading, line, at_s)
+        elif found.kind == "bar":
+            yield from self._bar(found.text, line, at_s)
+        elif found.kind == "hf_dict":
+            self._hf_dict(found.text)
+        elif found.kind == "marker":
+            self._mark(found.text, line, at_s)
+        else:
+            self._enter(phases.phase_of(found.text))
+
+    def _bar(self, text: bytes, line: int, at_s: float | None) -> Iterator[StepEvent]:
+        bar = read_bar(text)
+        if bar is None:
+            return
+        role = tqdm.role_of(bar)
+        reading = (lightning.read(bar) or tqdm.read(bar)) if role is tqdm.BarRole.STEPS else None
+        if reading is not None and reading.key not in self._evaluation_keys:
+            yield from self._step(reading, line, at_s)
+            self._done_bar = reading.key if bar.n == bar.total else self._done_bar
+        elif role is tqdm.BarRole.EVALUATION or reading is not None:
+            self._enter(Phase.EVAL)
+        elif role is tqdm.BarRole.RESUME_SKIP:
+            self._enter(Phase.RESUME_SKIP)
+        elif len(self._other_bars) < MAX_BARS:
+            self._other_bars.setdefault(bar.description[:80], bar.unit)
+
+    def _unfinished_bar(self, at_s: float) -> Iterator[StepEvent]:
+        for found in self._scanner.candidates(self._tail):
+            if found.kind == "bar":
+                yield from self._bar(found.text, self._lines + 1, at_s)
+
+    def _hf_dict(self, text: bytes) -> None:
+        said = hf_dict.read(text)
+        if said is None:
+            return
+        self._dialects[hf_dict.NAME] += 1
+        if said.loss is not None:
+            self._losses.append(LossSeen(index=self._last_index, value=said.loss))
+            self._done_bar = None
+        elif said.evaluated:
+            self._enter(Phase.EVAL)
+            self._name_evaluation_bar()
+        else:
+            self._tracker.broken = True
+
+    def _name_evaluation_bar(self) -> None:
+        """A nameless bar that ended just before an evaluation's figures was its bar."""
+        others = {one.key for one in self._tracker.series if one.key != self._done_bar}
+        if self._done_bar is not None and others and self._done_bar.count("/") == 1:
+            self._evaluation_keys.add(self._done_bar)
+        self._done_bar = None
+
+    def _mark(self, text: bytes, line: int, at_s: float | None) -> None:
+        for seen in markers.sightings(text):
+            self._markers.add(seen, text, line, at_s, self._last_index)
+            if seen.genuine:
+                self._tracker.broken |= seen.marker in {Marker.TRACEBACK, Marker.RUN_HEADER}
+                self._tracker.resumed |= seen.marker is Marker.RESUMED
+
+    def _enter(self, phase: Phase | None) -> None:
+        if phase is not None:
+            self._phase = self._gap = phase
+
+    def _step(self, reading: Reading, line: int, at_s: float | None) -> Iterator[StepEvent]:
+        for taken in self._tracker.take(reading, line, at_s):
+            self._dialects[taken.reading.dialect] += 1
+            event = self._event(taken, at_s)
+            if event is not None:
+                yield event
+
+    def _event(self, taken: Taken, at_s: float | None) -> StepEvent | None:
+        reading, series, timing = taken
+        if reading.redraws and not series.last_index:
+            return None
+        self._last_index = series.last_index
+        if reading.skipped:
+            self._markers.count(Marker.SKIPPED_STEP, reading.skipped, series)
+        if reading.loss is not None:
+            self._losses.append(LossSeen(index=series.last_index, value=reading.loss))
+        if timing is None:
+            return None
+        phase = self._gap if self._gap is not None and reading.pauses_inside else Phase.TRAIN
+        self._phase, self._gap = Phase.TRAIN, None
+        return StepEvent(
+            index=series.last_index,
+            seconds=timing.seconds,
+            clock=timing.clock,
+            interval_steps=timing.interval,
+            phase=phase,
+            rank=reading.rank,
+            writer=writer_name(series),
+            tokens=reading.tokens,
+            width=reading.width,
+            loss=reading.loss,
+            at_s=at_s,
+        )
+
+    def phase(self) -> Phase | None:
+        """Return what the run does now, as far as its log says; None if it says nothing."""
+        return self._phase
+
+    def series(self) -> tuple[Series, ...]:
+        """Return the series, in order of appearance, evaluation bars left out."""
+        return tuple(s for s in self._tracker.series if s.key not in self._evaluation_keys)
+
+    def other_bars(self) -> tuple[str, ...]:
+        """Return descriptions (untrusted) of bars that do not count steps."""
+        return tuple(self._other_bars)
+
+    def facts(self) -> LogFacts:
+        """Return what the log says about how many runs and writers it holds."""
+        rewinds, resumes = self._tracker.rewinds()
+        return LogFacts(
+            bytes_before_run=self._before_run,
+            bytes_read=self._bytes_read,
+            nul_prefix_bytes=self._nul_prefix,
+            truncations=self._truncations,
+            writers=self._tracker.writers(),
+            rewinds=rewinds,
+            resumes=resumes,
+            markers=self._markers.seen(),
+            losses=tuple(self._losses),
+            dialects=tuple(name for name, _lines in self._dialects.most_common()),
+        )
+
+    def state(self) -> dict[str, Any]:
+        """Return plain data from which ``restore`` goes on."""
+        return {
+            "before_run": self._before_run,
+            "tail": self._tail,
+            "flags": [self._over_long, self._at_beginning],
+            "counts": [self._bytes_read, self._nul_prefix, self._truncations, self._lines],
+            "dialects": list(self._dialects.items()),
+            "losses": [[loss.index, loss.value] for loss in self._losses],
+            "phases": [phase.value if phase else None for phase in (self._phase, self._gap)],
+            "last_index": self._last_index,
+            "other_bars": list(self._other_bars.items()),
+            "evaluation_keys": sorted(self._evaluation_keys),
+            "done_bar": self._done_bar,
+            "markers": self._markers.state(),
+            "tracker": self._tracker.state(),
+        }
+
+    @classmethod
+    def restore(
+        cls,
+        state: Mapping[str, Any],
+        *,
+        regex_dialects: Mapping[str, str] | None = None,
+        jsonl_keys: Mapping[str, Mapping[str, str]] | None = None,
+        memory_points: int = MEMORY_POINTS,
+    ) -> "LogParser":
+        """Go on from a state, with today's configuration."""
+        parser = cls(
+            regex_dialects=regex_dialects, jsonl_keys=jsonl_keys, memory_points=memory_points
+        )
+        parser._before_run = state["before_run"]
+        parser._tail = state["tail"]
+        parser._over_long, parser._at_beginning = state["flags"]
+        (
+            parser._bytes_read,
+            parser._nul_prefix,
+            parser._truncations,
+            parser._lines,
+        ) = state["counts"]
+        parser._dialects = Counter(dict(state["dialects"]))
+        parser._losses.extend(LossSeen(index=i, value=v) for i, v in state["losses"])
+        parser._phase, parser._gap = (Phase(v) if v else None for v in state["phases"])
+        parser._last_index = state["last_index"]
+        parser._other_bars = dict(state["other_bars"])
+        parser._evaluation_keys = set(state["evaluation_keys"])
+        parser._done_bar = state["done_bar"]
+        parser._markers = MarkerLog.restore(state["markers"])
+        parser._tracker = Tracker.restore(state["tracker"], memory_points)
+        return parser
+
+
+def writer_name(series: Series) -> str:
+    """Return the key of a series as events carry it: dialect and bar, numbered from the second."""
+    return series.key if series.number == 1 else f"{series.key}#{series.number}"

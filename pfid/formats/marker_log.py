@@ -1,0 +1,74 @@
+"""Markers of one log, counted."""
+
+from dataclasses import replace
+from typing import Any
+
+from pfid.formats.line_text import without_ansi
+from pfid.formats.markers import Sighting
+from pfid.formats.series import Series
+from pfid.formats.untrusted import printable
+from pfid.spec.ports.log import Marker, MarkerSeen
+
+
+class MarkerLog:
+    """How often each marker was seen, and where first."""
+
+    __slots__ = ("_seen",)
+
+    def __init__(self) -> None:
+        """Start with none."""
+        self._seen: dict[Marker, MarkerSeen] = {}
+
+    def add(
+        self, sighting: Sighting, text: bytes, line: int, at_s: float | None, step: int | None
+    ) -> None:
+        """Count one line."""
+        seen = self._seen.get(sighting.marker)
+        if not sighting.genuine:
+            before = seen or MarkerSeen(count=0, first_line=line)
+            self._seen[sighting.marker] = replace(before, quoted=before.quoted + 1)
+        elif seen is None or not seen.count:
+            self._seen[sighting.marker] = MarkerSeen(
+                count=1,
+                first_line=line,
+                first_at_s=at_s,
+                first_step=step,
+                quoted=0 if seen is None else seen.quoted,
+                line=printable(without_ansi(text).strip()),
+            )
+        else:
+            self._seen[sighting.marker] = replace(seen, count=seen.count + 1)
+
+    def count(self, marker: Marker, times: int, series: Series) -> None:
+        """Count what a step line itself says."""
+        seen = self._seen.get(marker)
+        before = seen or MarkerSeen(
+            count=0, first_line=series.last_line, first_step=series.last_index
+        )
+        self._seen[marker] = replace(before, count=before.count + times)
+
+    def seen(self) -> dict[Marker, MarkerSeen]:
+        """Return a copy."""
+        return dict(self._seen)
+
+    def state(self) -> list[Any]:
+        """Return plain data."""
+        return [
+            [m.value, s.count, s.first_line, s.first_at_s, s.first_step, s.quoted, s.line]
+            for m, s in self._seen.items()
+        ]
+
+    @classmethod
+    def restore(cls, state: list[Any]) -> "MarkerLog":
+        """Go on from plain data."""
+        log = cls()
+        for marker, count, line_number, at_s, step, quoted, line in state:
+            log._seen[Marker(marker)] = MarkerSeen(
+                count=count,
+                first_line=line_number,
+                first_at_s=at_s,
+                first_step=step,
+                quoted=quoted,
+                line=line,
+            )
+        return log

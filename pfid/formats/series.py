@@ -1,0 +1,275 @@
+"""One series of step lines in a log: a counter that rises, with a clock of its own."""
+
+from array import array
+from bisect import bisect_left
+from typing import Any, Final, NamedTuple
+
+from pfid.domain.step import StepClock
+from pfid.formats.reading import Reading
+
+CLOCK_SLACK_S: Final = 2.0
+"""Clocks of ranks that work in step differ by rounding and by a little; two runs' drift apart."""
+PRINTED_SLACK: Final = 0.05
+COARSE_S: Final = 2.0
+"""Shortest difference of a clock of whole seconds that is taken as a time."""
+JUMP_FACTOR: Final = 4
+"""A counter that leaps this many times its usual stride was moved, it did not work."""
+EARLY_FACTOR: Final = 3
+MEMORY_POINTS: Final = 2048
+STATE_POINTS: Final = 64
+
+
+class Timing(NamedTuple):
+    """Duration of what lies between two readings; ``seconds`` None if it cannot be known."""
+
+    seconds: float | None
+    interval: int
+    clock: StepClock
+
+
+class Series:
+    """One writer's one attempt: where it stands, and enough of its past to know copies of it."""
+
+    __slots__ = (
+        "base_at_s",
+        "base_clock_s",
+        "base_index",
+        "clocks",
+        "copies",
+        "dialect",
+        "first_index",
+        "first_line",
+        "indexes",
+        "key",
+        "lap",
+        "lap_offset",
+        "last_clock_s",
+        "last_index",
+        "last_line",
+        "last_turn",
+        "memory",
+        "number",
+        "pace_s",
+        "partners",
+        "points",
+        "predecessor",
+        "rates",
+        "resumed",
+        "shadow",
+        "skipped",
+        "start_clock_s",
+        "start_index",
+        "total",
+        "usual_stride",
+    )
+
+    def __init__(self, number: int, reading: Reading, line: int, memory: int) -> None:
+        """Begin at a reading, which is not yet taken."""
+        self.number = number
+        self.key = reading.key
+        self.dialect = reading.dialect
+        self.first_line = self.last_line = line
+        self.first_index = reading.step
+        self.start_index: int | None = None
+        self.start_clock_s: float | None = None
+        self.last_index = -1
+        self.last_turn = 0
+        self.last_clock_s: float | None = None
+        self.base_index: int | None = None
+        self.base_clock_s: float | None = None
+        self.base_at_s: float | None = None
+        self.lap = reading.lap
+        self.lap_offset = 0
+        self.total = reading.total
+        self.pace_s = 0.0
+        self.usual_stride = 0
+        self.points = self.skipped = self.copies = 0
+        self.predecessor: int | None = None
+        self.resumed = False
+        self.partners: dict[int, int] = {}
+        self.shadow: tuple[int, float, float] | None = None
+        self.memory = memory
+        self.indexes = array("q")
+        self.clocks = array("d")
+        self.rates = array("d")
+
+    @property
+    def complete(self) -> bool:
+        """Whether the counter reached its total, in this lap."""
+        return self.total is not None and self.last_index >= self.lap_offset + self.total
+
+    def follows(self, reading: Reading) -> bool:
+        """Whether a reading can be the next of this series."""
+        if reading.step + self.lap_offset <= self.last_index:
+            return False
+        if reading.lap != self.lap:
+            return reading.lap > self.lap
+        if self.total is not None and reading.step > self.total > 0 and not reading.lap:
+            return False
+        if reading.clock_s is None or self.last_clock_s is None:
+            return True
+        return reading.clock_s >= self.last_clock_s - CLOCK_SLACK_S
+
+    def surprise(self, reading: Reading) -> float:
+        """How far a reading lies from where this series was going, in steps or seconds."""
+        gap = reading.step + self.lap_offset - self.last_index
+        if reading.clock_s is None or self.last_clock_s is None or reading.lap != self.lap:
+            return float(gap)
+        late = reading.clock_s - self.last_clock_s - gap * self.pace_s
+        # A save makes a step late; nothing makes one early. And lines are rarely left out.
+        missed = abs(gap - self.usual_stride) * self.pace_s
+        return missed + (late if late >= 0 else -EARLY_FACTOR * late)
+
+    def repeats(self, reading: Reading) -> bool:
+        """Whether a reading is a redraw, or a copy by another rank, of one that was taken."""
+        index = reading.step + self.lap_offset
+        at = bisect_left(self.indexes, index)
+        if at == len(self.indexes) or self.indexes[at] != index:
+            return False
+        past = self.clocks[at]
+        if reading.printed_s is not None:
+            allowed = max(PRINTED_SLACK * max(past, reading.printed_s), 0.002)
+            return abs(reading.printed_s - past) <= allowed
+        if reading.clock_s is None or past != past:  # noqa: PLR0124 - NaN marks an unknown clock
+            return True
+        off = reading.clock_s - past
+        if reading.redraws:
+            return self._redrawn(reading, index, off, self.rates[at])
+        return self._shadowed(reading, index, off)
+
+    def _redrawn(self, reading: Reading, index: int, off: float, rate: float) -> bool:
+        if index == self.last_index:
+            return off >= -CLOCK_SLACK_S
+        return abs(off) <= CLOCK_SLACK_S and same_rate(reading.rate_s, rate)
+
+    def _shadowed(self, reading: Reading, index: int, off: float) -> bool:
+        usual = 0.0 if self.shadow is None else self.shadow[2]
+        near = abs(off) <= CLOCK_SLACK_S or abs(off - usual) <= CLOCK_SLACK_S
+        if not near and (self.shadow is not None or abs(off) > self.pace_s / 2):
+            return False
+        if reading.clock_s is not None and off:
+            self.shadow = (index, reading.clock_s, off if self.shadow is None else usual)
+        self.copies += 1
+        return True
+
+    def take(self, reading: Reading, line: int, at_s: float | None) -> Timing | None:
+        """Go on to a reading; None while what lies behind is too short to be timed."""
+        index = reading.step + self.lap_offset
+        if reading.lap != self.lap:
+            self.begin_lap(reading.lap, (reading.total or 0) * reading.lap)
+        if not self.points:
+            self._begin(reading, index)
+        self.points += 1
+        self.skipped += bool(reading.skipped)
+        self.last_index, self.last_clock_s, self.last_line = index, reading.clock_s, line
+        self._remember(reading, index)
+        if index <= 0 and reading.redraws:  # a bar that shows 0 has done nothing yet
+            self._rebase(index, reading.clock_s, at_s)
+            return None
+        timing = self._time(reading, index, at_s)
+        if timing is not None:
+            self._rebase(index, reading.clock_s, at_s)
+            self.usual_stride = max(timing.interval, self.usual_stride // 2)
+            if timing.seconds is not None:
+                self.pace_s = timing.seconds / timing.interval
+        return timing
+
+    def _begin(self, reading: Reading, index: int) -> None:
+        if reading.from_zero and (index <= 1 or not reading.redraws):
+            stride = reading.interval or self.usual_stride or likely_stride(index)
+            self.base_index, self.base_clock_s = max(index - stride, 0), 0.0
+        elif reading.clock is StepClock.PRINTED:
+            stride = reading.interval or self.usual_stride or likely_stride(index)
+            self.base_index = max(index - stride, 0)
+        self.start_index, self.start_clock_s = self.base_index, self.base_clock_s
+
+    def begin_lap(self, lap: int, offset: int) -> None:
+        """A new epoch: the bar's clock starts again at zero."""
+        self.lap = lap
+        self.base_index, self.base_clock_s, self.base_at_s = offset, 0.0, None
+
+    def _rebase(self, index: int, clock_s: float | None, at_s: float | None) -> None:
+        self.base_index, self.base_clock_s, self.base_at_s = index, clock_s, at_s
+
+    def _time(self, reading: Reading, index: int, at_s: float | None) -> Timing | None:
+        base = self.base_index
+        steps = 1 if base is None else max(index - base, 1)
+        if reading.printed_s is not None:
+            interval = reading.interval or steps
+            return Timing(reading.printed_s * interval, interval, StepClock.PRINTED)
+        leapt = reading.redraws and steps > 1 and steps > JUMP_FACTOR * self.usual_stride
+        if base is None or leapt:
+            return Timing(None, steps, reading.clock)
+        return self._difference(reading, steps, at_s)
+
+    def _difference(self, reading: Reading, steps: int, at_s: float | None) -> Timing | None:
+        arrived = None if at_s is None or self.base_at_s is None else at_s - self.base_at_s
+        if reading.clock_s is None or self.base_clock_s is None:
+            if arrived is None:
+                return Timing(None, steps, reading.clock)
+            return Timing(arrived, steps, StepClock.ARRIVAL) if arrived > 0 else None
+        passed = max(reading.clock_s - self.base_clock_s, 0.0)
+        if arrived is not None and arrived > 0 and abs(arrived - passed) < reading.tick_s * 1.5:
+            # Finer than whole seconds, and believed only while the two agree.
+            return Timing(arrived, steps, StepClock.ARRIVAL)
+        if reading.tick_s and passed < COARSE_S * reading.tick_s:
+            if self.complete:
+                return Timing(passed or None, steps, reading.clock)
+            return None
+        return Timing(passed, steps, reading.clock)
+
+    def _remember(self, reading: Reading, index: int) -> None:
+        clock = reading.printed_s if reading.printed_s is not None else reading.clock_s
+        self.indexes.append(index)
+        self.clocks.append(float("nan") if clock is None else clock)
+        self.rates.append(reading.rate_s or 0.0)
+        if len(self.indexes) > 2 * self.memory:
+            self._forget(self.memory)
+
+    def _forget(self, keep: int) -> None:
+        for memory in (self.indexes, self.clocks, self.rates):
+            del memory[:-keep]
+
+    def state(self) -> list[Any]:
+        """Return plain data."""
+        plain = {
+            name: getattr(self, name)
+            for name in self.__slots__
+            if name not in {"indexes", "clocks", "rates", "partners", "memory"}
+        }
+        plain["partners"] = list(self.partners.items())
+        for name in ("indexes", "clocks", "rates"):
+            plain[name] = getattr(self, name)[-STATE_POINTS:].tobytes()
+        return [plain]
+
+    @classmethod
+    def restore(cls, state: list[Any], memory: int) -> "Series":
+        """Go on from plain data."""
+        series = cls.__new__(cls)
+        plain = dict(state[0])
+        series.memory = memory
+        series.partners = {int(k): int(v) for k, v in plain.pop("partners")}
+        for name, code in (("indexes", "q"), ("clocks", "d"), ("rates", "d")):
+            held = array(code)
+            held.frombytes(plain.pop(name))
+            setattr(series, name, held)
+        for name, value in plain.items():
+            setattr(series, name, value)
+        if series.shadow is not None:
+            index, clock_s, off = series.shadow
+            series.shadow = (index, clock_s, off)
+        return series
+
+
+def same_rate(one: float | None, other: float | None) -> bool:
+    """Whether two bars show one and the same smoothed rate: copies do, a second run does not."""
+    if not one or not other:
+        return not one and not other
+    return abs(one - other) <= 0.003 * max(one, other)
+
+
+def likely_stride(index: int) -> int:
+    """Guess how many steps the first line of a series is about, from its round number."""
+    return (
+        next(stride for stride in (100, 50, 20, 10, 5, 2, 1) if index % stride == 0) if index else 1
+    )

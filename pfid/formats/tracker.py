@@ -1,0 +1,279 @@
+"""Sorts readings into series: who wrote them, which are copies, where a counter went back.
+
+Per key (dialect and bar) there may be several live series: two processes that write into one
+file each have a counter and a clock of their own. A reading goes to the series it continues; a
+reading that repeats a known one is a redraw or another rank's copy and is no step; anything else
+begins a new series, which later turns out to be a second writer (the old one goes on) or a
+second attempt (it does not).
+"""
+
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+
+from pfid.formats.reading import Reading
+from pfid.formats.series import MEMORY_POINTS, Series, Timing
+
+MAX_LIVE: Final = 8
+"""Live series per key; the longest silent one is let go."""
+MAX_KEYS: Final = 64
+MAX_HELD: Final = 64
+"""Readings held back while they may be a copy of a whole bar; as many matches are proof."""
+MAX_SERIES: Final = 256
+"""Series remembered one by one; of older ones only how they began is counted."""
+SILENT_TURNS: Final = 512
+"""A series that was silent for so many turns of its key has ended."""
+PARTNERSHIP: Final = 2
+"""Turns two series must take in each other's presence to be two writers."""
+
+
+class Held(NamedTuple):
+    """A reading that waits for its like."""
+
+    reading: Reading
+    line: int
+    at_s: float | None
+
+
+class Taken(NamedTuple):
+    """A reading that was a step: of which series, and how long it took (None: still adding up)."""
+
+    reading: Reading
+    series: Series
+    timing: Timing | None
+
+
+class Tracker:
+    """All series of one log."""
+
+    __slots__ = (
+        "_gone",
+        "_held",
+        "_last",
+        "_live",
+        "_memory",
+        "_next",
+        "_turn",
+        "broken",
+        "resumed",
+        "series",
+    )
+
+    def __init__(self, memory: int = MEMORY_POINTS) -> None:
+        """Remember ``memory`` points of each series."""
+        self._memory = memory
+        self._next = 1
+        self._turn = 0
+        self._gone = [0, 0]
+        self._live: dict[str, list[Series]] = {}
+        self._last: dict[str, Series] = {}
+        self._held: dict[str, list[Held]] = {}
+        self.series: list[Series] = []
+        self.broken = False
+        """Something ended a run since the last step (a traceback, a run's header)."""
+        self.resumed = False
+        """A line said that a checkpoint was loaded, since the last new series."""
+
+    def take(self, reading: Reading, line: int, at_s: float | None) -> list[Taken]:
+        """Sort one reading in; return the steps that are certain now."""
+        last = self._last.get(reading.key)
+        if last is None:
+            return [] if len(self._last) >= MAX_KEYS else self._begin(reading, line, at_s)
+        held = self._held.get(reading.key)
+        if held is None and len(self._live[reading.key]) == 1 and last.follows(reading):
+            return self._advance(last, reading, line, at_s)
+        return self._sort(reading, line, at_s, held)
+
+    def _sort(
+        self, reading: Reading, line: int, at_s: float | None, held: list[Held] | None
+    ) -> list[Taken]:
+        owner = self._owner(reading)
+        if owner is not None:
+            self._held.pop(reading.key, None)
+            return self._advance(owner, reading, line, at_s)
+        if reading.redraws:
+            last = self._last[reading.key]
+            if reading.step + last.lap_offset == last.last_index and last.repeats(reading):
+                return []
+            return self._weigh(reading, line, at_s, held or [])
+        if any(series.repeats(reading) for series in self._recent(reading.key)):
+            return []
+        return self._begin(reading, line, at_s)
+
+    def _owner(self, reading: Reading) -> Series | None:
+        live = self._live[reading.key]
+        able = [series for series in live if series.follows(reading)]
+        if not able:
+            return None
+        best = min(able, key=lambda series: (series.surprise(reading), -series.number))
+        if len(live) > 1 and not reading.redraws:
+            # Where two series lie close, a copy of one is likelier than a leap of the other.
+            gap = reading.step + best.lap_offset - best.last_index
+            if gap > 2 * max(best.usual_stride, 1) and any(s.repeats(reading) for s in live):
+                return None
+        return best
+
+    def _recent(self, key: str) -> Iterator[Series]:
+        last = self._last[key]
+        yield last
+        for series in reversed(self._live[key]):
+            if series is not last:
+                yield series
+
+    def _weigh(
+        self, reading: Reading, line: int, at_s: float | None, held: list[Held]
+    ) -> list[Taken]:
+        """Decide whether a bar that went back is a copy of an earlier one, or new."""
+        key = reading.key
+        if held and reading.step <= held[-1].reading.step:
+            if reading.step == held[-1].reading.step:
+                return []
+            held = []
+        held.append(Held(reading, line, at_s))
+        self._held[key] = held
+        if self._copied(reading) and not self.broken and not _paced(held):
+            if len(held) >= MAX_HELD or reading.step == reading.total:
+                self._last[key].copies += len(held)
+                del self._held[key]
+            return []
+        del self._held[key]
+        return self._release(held)
+
+    def _copied(self, reading: Reading) -> bool:
+        if reading.step == 0:
+            return True
+        return any(series.repeats(reading) for series in self._recent(reading.key))
+
+    def _release(self, held: list[Held]) -> list[Taken]:
+        first = held[0]
+        last = self._last[first.reading.key]
+        if last.complete and first.reading.step <= 1 and not self.broken and not first.reading.lap:
+            last.lap_offset += last.total or 0
+            last.begin_lap(last.lap, last.lap_offset)
+            last.last_clock_s = 0.0
+            taken = []
+        else:
+            taken = self._begin(*held.pop(0))
+            last = self._last[first.reading.key]
+        for reading, line, at_s in held:
+            if reading.step + last.lap_offset > last.last_index:
+                taken += self._advance(last, reading, line, at_s)
+        return taken
+
+    def _begin(self, reading: Reading, line: int, at_s: float | None) -> list[Taken]:
+        key = reading.key
+        series = Series(self._next, reading, line, self._memory)
+        self._next += 1
+        before = self._last.get(key)
+        if before is not None:
+            series.predecessor, series.resumed = before.number, self.resumed
+            series.usual_stride = 0 if reading.redraws else before.usual_stride
+            self._inherit(series, before, reading)
+        self.resumed = False
+        live = self._live.setdefault(key, [])
+        live.append(series)
+        if len(live) > MAX_LIVE:
+            live.remove(min(live, key=lambda one: one.last_line))
+        self.series.append(series)
+        if len(self.series) > MAX_SERIES:
+            self._let_go()
+        return self._advance(series, reading, line, at_s)
+
+    def _let_go(self) -> None:
+        busy = {id(one) for live in self._live.values() for one in live}
+        gone = next((one for one in self.series if id(one) not in busy), None)
+        if gone is not None:
+            self.series.remove(gone)
+            self._gone[gone.resumed] += went_back(gone)
+
+    def _inherit(self, series: Series, before: Series, reading: Reading) -> None:
+        """A writer that was taken for a copy until its clock drifted away has a past."""
+        shadow, before.shadow = before.shadow, None
+        if shadow is None or reading.clock_s is None:
+            return
+        index, clock_s, _off = shadow
+        if index < reading.step and clock_s < reading.clock_s:
+            series.points = 1
+            series.first_index = index
+            series.start_index, series.start_clock_s = index, clock_s
+            series.base_index, series.base_clock_s = index, clock_s
+
+    def _advance(
+        self, series: Series, reading: Reading, line: int, at_s: float | None
+    ) -> list[Taken]:
+        last = self._last.get(series.key)
+        if last is not None and last is not series:
+            self._meet(series, last)
+        self._last[series.key] = series
+        self._turn += 1
+        series.last_turn = self._turn
+        live = self._live[series.key]
+        if len(live) > 1 and live[0].last_turn < self._turn - SILENT_TURNS:
+            del live[0]
+        self.broken = False
+        return [Taken(reading, series, series.take(reading, line, at_s))]
+
+    def _meet(self, series: Series, other: Series) -> None:
+        """Count a turn taken by turns: only an older series going on makes two writers."""
+        if series.number < other.number or other.number in series.partners:
+            for one, two in ((series, other), (other, series)):
+                if two.number in one.partners or len(one.partners) < MAX_LIVE:
+                    one.partners[two.number] = one.partners.get(two.number, 0) + 1
+
+    def writers(self) -> int:
+        """Return the largest number of series that took turns with one another."""
+        return max((1 + len(partners(series)) for series in self.series), default=1)
+
+    def rewinds(self) -> tuple[int, int]:
+        """Return how often a counter went back without and with a line that says resume."""
+        back = [series for series in self.series if went_back(series)]
+        resumed = sum(series.resumed for series in back)
+        return len(back) - resumed + self._gone[False], resumed + self._gone[True]
+
+    def state(self) -> dict[str, Any]:
+        """Return plain data; what is held back is not in it (it would come again as copies)."""
+        return {
+            "next": self._next,
+            "series": [one.state() for one in self.series[-MAX_KEYS:]],
+            "live": [[key, [one.number for one in live]] for key, live in self._live.items()],
+            "last": [[key, one.number] for key, one in self._last.items()],
+            "flags": [self.broken, self.resumed],
+            "turn": self._turn,
+            "gone": list(self._gone),
+        }
+
+    @classmethod
+    def restore(cls, state: dict[str, Any], memory: int = MEMORY_POINTS) -> "Tracker":
+        """Go on from plain data."""
+        tracker = cls(memory)
+        tracker._next = state["next"]
+        tracker.series = [Series.restore(one, memory) for one in state["series"]]
+        by_number = {one.number: one for one in tracker.series}
+        for key, numbers in state["live"]:
+            tracker._live[key] = [by_number[n] for n in numbers if n in by_number]
+        for key, number in state["last"]:
+            if number in by_number:
+                tracker._last[key] = by_number[number]
+        tracker.broken, tracker.resumed = state["flags"]
+        tracker._turn, tracker._gone = state["turn"], list(state["gone"])
+        return tracker
+
+
+def partners(series: Series) -> list[int]:
+    """Numbers of the series that wrote at the same time as this one."""
+    return [number for number, turns in series.partners.items() if turns >= PARTNERSHIP]
+
+
+def went_back(series: Series) -> bool:
+    """Whether a series is a second attempt, not the first and not a second writer of it."""
+    if series.predecessor is None:
+        return False
+    return not any(number < series.number for number in partners(series))
+
+
+def _paced(held: list[Held]) -> bool:
+    """Whether readings came as slowly as their clock runs: work, not a copy of finished work."""
+    first, last = held[0], held[-1]
+    if first.at_s is None or last.at_s is None:
+        return False
+    clock = (last.reading.clock_s or 0.0) - (first.reading.clock_s or 0.0)
+    return clock >= 2 and last.at_s - first.at_s >= clock / 2
