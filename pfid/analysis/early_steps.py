@@ -11,7 +11,8 @@ from typing import Final
 
 from pfid.analysis.modes import at_share, weighted_median
 from pfid.analysis.step_size import Curve, fit
-from pfid.domain.step import Phase, StepClock, StepEvent
+from pfid.analysis.step_windows import whole_seconds
+from pfid.domain.step import Phase, StepEvent
 from pfid.domain.step_summary import Baseline, BaselineSource, SizedBy
 
 MIN_STEPS: Final = 32
@@ -23,7 +24,6 @@ COARSE_WALL_S: Final = 30.0
 CHANGED: Final = 1.5
 """If one half of the early steps took this many times the other, only the faster half counts."""
 _MERGE_BELOW_S: Final = 0.02
-_MERGE_COARSE_BELOW_S: Final = 2.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +54,7 @@ class EarlySteps:
     Attributes:
         first_seen: whether the first event, which holds the compile, has been left out.
         taken: what was collected so far; empty again once the baseline is taken.
-        coarse: whether all durations so far are whole seconds of a counter.
+        coarse: whether some durations are whole seconds of a counter.
         baseline: what came out, frozen; None until then.
         refused: whether the run was judged slow against something older and may not be its own
             measure.
@@ -62,7 +62,7 @@ class EarlySteps:
 
     first_seen: bool = False
     taken: tuple[Taken, ...] = ()
-    coarse: bool = True
+    coarse: bool = False
     baseline: Baseline | None = None
     refused: bool = False
 
@@ -75,10 +75,11 @@ def take(state: EarlySteps, event: StepEvent) -> EarlySteps:
         return replace(state, first_seen=True)
     if event.phase is not Phase.TRAIN or event.seconds is None:
         return state
-    whole = event.clock is StepClock.COUNTER and float(event.seconds).is_integer()
-    coarse = state.coarse and whole
-    taken = _with(state.taken, _taken(event), _MERGE_COARSE_BELOW_S if coarse else _MERGE_BELOW_S)
-    state = replace(state, taken=taken, coarse=coarse)
+    state = replace(
+        state,
+        taken=_with(state.taken, _taken(event)),
+        coarse=state.coarse or whole_seconds(event),
+    )
     return _freeze(state) if _enough(state) else state
 
 
@@ -96,10 +97,10 @@ def _taken(event: StepEvent) -> Taken:
     )
 
 
-def _with(taken: tuple[Taken, ...], new: Taken, below_s: float) -> tuple[Taken, ...]:
+def _with(taken: tuple[Taken, ...], new: Taken) -> tuple[Taken, ...]:
     """Append; neighbours too short to time are put together, which also bounds their number."""
     last = taken[-1] if taken else None
-    if last is None or last.seconds >= below_s:
+    if last is None or last.seconds >= _MERGE_BELOW_S:
         return (*taken, new)
     joined = Taken(
         steps=last.steps + new.steps,

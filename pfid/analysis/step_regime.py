@@ -6,7 +6,7 @@ one for the shift itself, one to learn what a recompile limit has cost.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from enum import Enum
 from typing import Final
 
@@ -25,13 +25,11 @@ _LEAST_WINDOWS: Final = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RegimeLimits:
-    """Limits of DESIGN section 10; each can be configured.
+class SlowLimits:
+    """Limits of DESIGN section 10 that say whether the baseline has been left at all.
 
     Attributes:
-        shifted_ratio: median of the last ``window_steps`` over the baseline, from which the whole
-            distribution has shifted (the playbook's fallback is x20).
-        slow_ratio: likewise, from which it is slow.
+        slow_ratio: median of the last ``window_steps`` over the baseline, from which it is slow.
         window_steps: steps of the median, and how many steps it must hold.
         held_s: wall time it must hold as well, seconds.
         mode_ratio: how many times the lower mode a step takes that belongs to a second one.
@@ -41,7 +39,6 @@ class RegimeLimits:
         mode_episodes: how often the second mode must have come back; once is a shift or a pause.
     """
 
-    shifted_ratio: float = limit(3.0, unit="ratio", factor=1.1)
     slow_ratio: float = limit(1.5, unit="ratio", factor=1.1)
     window_steps: int = limit(16, unit="steps", delta=2)
     held_s: float = limit(30.0, unit="s", factor=1.1)
@@ -50,6 +47,23 @@ class RegimeLimits:
     mode_share_max: float = limit(0.95, unit="ratio", factor=1.02)
     mode_window_steps: int = limit(128, unit="steps", delta=16)
     mode_episodes: int = limit(3, unit="1", delta=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegimeLimits(SlowLimits):
+    """Likewise, and where a whole shift begins.
+
+    Attributes:
+        shifted_ratio: as ``slow_ratio``, from which the whole distribution has shifted (the
+            playbook's fallback is x20).
+    """
+
+    shifted_ratio: float = limit(3.0, unit="ratio", factor=1.1)
+
+
+def with_shift(limits: SlowLimits) -> RegimeLimits:
+    """Complete limits for a reader to whom slow and shifted are the same."""
+    return RegimeLimits(**asdict(limits), shifted_ratio=2 * limits.slow_ratio)
 
 
 class Regime(Enum):

@@ -47,6 +47,7 @@ def regime_cases(limits: RegimeLimits) -> Iterator[Case]:
     yield from _mode_edges(limits)
     yield from _harmless(limits)
     yield from _clocks()
+    yield from _bars(limits)
 
 
 def _playbook() -> Iterator[Case]:
@@ -155,7 +156,7 @@ def _harmless(limits: RegimeLimits) -> Iterator[Case]:
 
 
 def _clocks() -> Iterator[Case]:
-    """Intervals, launches that run ahead, and bars that print whole seconds."""
+    """Intervals, and launches that run ahead."""
     for name, each_s, regime in (
         ("intervals", 10.0, Regime.NORMAL),
         ("intervals_fallen_back", 200.0, Regime.SHIFTED),
@@ -169,16 +170,20 @@ def _clocks() -> Iterator[Case]:
         bursts = [factor * (8.5 if i % 16 == 0 else 0.5) for i in range(256)]
         events = _events(bursts, clock=StepClock.ASYNCHRONOUS)
         yield Case(name=name, steps=_fixed(events, 1.0), regime=regime)
-    yield Case(name="bar_of_fast_steps", steps=_bar(0.014, 7), regime=Regime.NORMAL)
-    yield Case(name="bar_after_the_fallback", steps=_bar(0.24, 1), regime=Regime.SHIFTED)
 
 
-def _bar(each_s: float, steps: int) -> FixedSteps:
-    """A bar that redraws every ``steps`` steps and prints its elapsed time in whole seconds."""
-    shown = [math.floor(each_s * steps * i) for i in range(READ_EVENTS + 1)]
-    elapsed = [later - earlier for earlier, later in pairwise(shown)]
-    events = _events(elapsed, steps=steps, clock=StepClock.COUNTER)
-    return _fixed(events, 0.014)
+def _bars(limits: RegimeLimits) -> Iterator[Case]:
+    """Bars that redraw a few times a second and print their elapsed time in whole seconds."""
+    redraw_s = max(0.1, 4 * limits.held_s / READ_EVENTS)
+    for name, each_s, regime in (
+        ("bar_of_fast_steps", 0.014, Regime.NORMAL),
+        ("bar_after_the_fallback", 0.24, Regime.SHIFTED),
+    ):
+        steps = math.ceil(redraw_s / each_s)
+        shown = [math.floor(each_s * steps * i) for i in range(READ_EVENTS + 1)]
+        elapsed = [later - earlier for earlier, later in pairwise(shown)]
+        events = _events(elapsed, steps=steps, clock=StepClock.COUNTER)
+        yield Case(name=name, steps=_fixed(events, 0.014), regime=regime)
 
 
 def _mode(name: str, steps: FixedSteps, *, seen: bool) -> Case:

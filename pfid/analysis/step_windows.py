@@ -47,11 +47,9 @@ def timed(events: Iterable[StepEvent]) -> list[StepEvent]:
     return [e for e in events if e.phase is Phase.TRAIN and e.seconds is not None]
 
 
-def coarse(events: Sequence[StepEvent]) -> bool:
-    """Whether the durations are differences of whole seconds."""
-    return bool(events) and all(
-        e.clock is StepClock.COUNTER and float(e.seconds or 0.0).is_integer() for e in events
-    )
+def whole_seconds(event: StepEvent) -> bool:
+    """Whether the duration looks like a difference of two readings of whole seconds."""
+    return event.clock is StepClock.COUNTER and float(event.seconds or 0.0).is_integer()
 
 
 def windows(
@@ -68,13 +66,13 @@ def windows(
         steps: stop once the windows hold this many, and are ``_FEWEST``; None for all there are.
     """
     kept = timed(events)
-    least_s = COARSE_WINDOW_S if coarse(kept) else 0.0
     found: list[Window] = []
     missing = math.inf if steps is None else steps
     open_: Window | None = None
     for event in reversed(kept):
         part = _window(event, baseline)
         open_ = part if open_ is None else _join(part, open_)
+        least_s = COARSE_WINDOW_S if whole_seconds(event) else 0.0
         if open_.seconds >= least_s and open_.steps >= _least_steps(event):
             found.append(open_)
             missing -= open_.steps
