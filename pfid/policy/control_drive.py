@@ -76,6 +76,13 @@ def _alone(bench: Bench, control: Control) -> ControlResult:
     return replace(result, ok=not trouble, error=trouble)
 
 
+def cost_s(bench: Bench, control: Control) -> float:
+    """Return what one evaluation of a control takes, in seconds."""
+    began_s = bench.monotonic_s()
+    attempt(bench.check, control.world)
+    return bench.monotonic_s() - began_s
+
+
 def _judged(bench: Bench, control: Control) -> tuple[Verdict, ControlResult]:
     """Put the control's world before the check once, through the real runner."""
     began_s = bench.monotonic_s()

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from pfid.domain.gate import ControlResult, Gate, GateState, ProvenTo, SabotageResult
 from pfid.domain.names import CheckName
-from pfid.policy.control_drive import Bench, FarEnd, drive_controls
+from pfid.policy.control_drive import Bench, FarEnd, cost_s, drive_controls
 from pfid.policy.sabotage import sabotage
 from pfid.spec.check import AnyCheck
 from pfid.spec.control import Control
@@ -33,14 +33,13 @@ def prove(check: AnyCheck, *, far_end: FarEnd, monotonic_s: Callable[[], float])
     bad = next((r for r in results if not r.ok), None)
     if bad is not None:
         return _gate(check, results, (), f"control {bad.name!r}: {_said(bad)}")
-    return _sabotaged(check, controls, results)
+    return _sabotaged(bench, controls, results)
 
 
-def _sabotaged(
-    check: AnyCheck, controls: Sequence[Control], results: Sequence[ControlResult]
-) -> Gate:
+def _sabotaged(bench: Bench, controls: Sequence[Control], results: Sequence[ControlResult]) -> Gate:
+    check = bench.check
     try:
-        tried = sabotage(check, controls)
+        tried = sabotage(check, controls, lambda control: cost_s(bench, control))
     except Exception as error:  # noqa: BLE001 - a check that cannot be sabotaged is not proven
         return _gate(check, results, (), f"sabotage cannot be tried: {error}")
     alive = [s.mutant for s in tried if not s.caught]
