@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from pfid.domain.errors import LaunchError
+from pfid.domain.errors import LaunchError, NameTakenError
 from pfid.policy.rotation import (
     Adopt,
     Discard,
@@ -26,10 +26,6 @@ _AT_FDCWD: Final = -100
 _FLAG_REFUSED: Final = frozenset({errno.EINVAL, errno.ENOSYS, errno.ENOTSUP})
 _NEW_FILE: Final = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _STANDING_FILE: Final = os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
-
-
-class NameTakenError(LaunchError):
-    """Somebody took a name between looking and renaming; look again."""
 
 
 def observe_log(path: Path) -> LogSeen:

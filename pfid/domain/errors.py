@@ -48,3 +48,16 @@ class ControlError(PfidError):
 
 class ProcessGoneError(PfidError):
     """The process asked about does not exist (any more)."""
+
+
+class NameTakenError(LaunchError):
+    """Somebody took a file name between looking and renaming; look again."""
+
+
+class ExecError(LaunchError):
+    """A command cannot be executed; ``exit_code`` is what a shell would say (126 or 127)."""
+
+    def __init__(self, message: str, exit_code: int) -> None:
+        """Keep the code beside the message."""
+        super().__init__(message)
+        self.exit_code = exit_code

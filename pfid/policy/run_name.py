@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from pfid.domain.names import RUN_NAME_MAX_CHARS
+from pfid.domain.names import RUN_NAME_MAX_CHARS, RunId, run_id, slug
 
 LAUNCHERS: Final = frozenset(
     {"torchrun", "accelerate", "deepspeed", "srun", "mpirun", "mpiexec", "horovodrun", "uv", "env"}
@@ -88,3 +88,22 @@ def _stem(path: str) -> str:
 
 def _clip(name: str) -> str:
     return "".join(c for c in name if c.isprintable()).strip()[:RUN_NAME_MAX_CHARS] or "run"
+
+
+_STEM_MAX_CHARS: Final = 34
+
+
+def run_id_stem(name: str) -> str:
+    """What every run id of this name begins with (other names may share it)."""
+    return slug(name, _STEM_MAX_CHARS)
+
+
+def new_run_id(name: str, stamp: str, nonce: str) -> RunId:
+    """Return an id of name, start and nonce.
+
+    Args:
+        name: the run's name.
+        stamp: UTC, ``YYYYMMDDTHHMMSSZ``.
+        nonce: six or so of ``[a-z0-9]``; two launches within a second differ by it.
+    """
+    return run_id(f"{run_id_stem(name)}-{stamp.lower()}-{nonce}")

@@ -1,0 +1,122 @@
+"""``pfid run``: launch a training run under watch."""
+
+import os
+import sys
+from typing import Any, Final
+
+import click
+
+from pfid.domain.errors import ExecError, PfidError
+from pfid.domain.names import RUN_NAME_MAX_CHARS
+from pfid.formats.untrusted import printable
+
+REFUSED: Final = 125
+"""Exit status of pfid's own refusals; every other one is the child's."""
+
+_LINE_MAX_CHARS: Final = 2_000
+
+
+class _RefusedUsageError(click.UsageError):
+    exit_code = REFUSED
+
+
+class _RunCommand(click.Command):
+    """Usage errors are refusals too: 2 could be the child's."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            raise _RefusedUsageError(error.format_message(), error.ctx or ctx) from error
+
+
+def _name(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
+    if value is not None and not 0 < len(value.strip()) <= RUN_NAME_MAX_CHARS:
+        raise click.BadParameter(f"must have 1 to {RUN_NAME_MAX_CHARS} characters")
+    return value
+
+
+@click.command(
+    "run",
+    cls=_RunCommand,
+    context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False},
+)
+@click.option("--name", callback=_name, help="Name of the run. [default: the script's stem]")
+@click.option(
+    "--log",
+    "logs",
+    multiple=True,
+    type=click.Path(),
+    metavar="PATH",
+    help="Log. The first gets the command's output; further ones are files that the trainer "
+    "writes itself. Each is rotated and followed. [default: NAME.log]",
+)
+@click.option(
+    "--restart",
+    "restarts",
+    type=click.IntRange(0, 1000),
+    default=0,
+    metavar="N",
+    help="Launch again after a failure, N times at most.",
+)
+@click.option(
+    "--expect-step",
+    "expect_step_s",
+    type=click.FloatRange(0, min_open=True),
+    metavar="SECONDS",
+    help="How long a step should take.",
+)
+@click.argument("command_line", nargs=-1, required=True, type=click.UNPROCESSED, metavar="CMD...")
+def command(**options: Any) -> None:
+    """Launch CMD under watch, and wait for it.
+
+    Refuses while a run of the same name is alive. A log with text in it is renamed to
+    NAME.YYYYMMDDTHHMMSSZ.log, so that one file describes one run. CMD writes straight to the log;
+    on a terminal its output is shown as well. PYTHONUNBUFFERED=1 is set for CMD unless the
+    variable is set already (to anything), so that lines reach the log when they are printed.
+
+    The exit status is CMD's (128+n for signal n); pfid's own refusals are 125, a command that
+    cannot be executed is 126 or 127.
+    """
+    try:
+        code = _launch(options)
+    except ExecError as error:
+        _say(str(error))
+        code = error.exit_code
+    except PfidError as error:
+        for line in str(error).splitlines():
+            _say(line)
+        code = REFUSED
+    sys.exit(code)
+
+
+def _launch(options: dict[str, Any]) -> int:
+    from pfid.bootstrap.launch import BoxChildren, build_launcher
+    from pfid.launch.request import LaunchRequest
+    from pfid.launch.run import run
+    from pfid.policy.run_name import default_name
+
+    argv: tuple[str, ...] = options["command_line"]
+    name = options["name"] or default_name(argv)
+    cwd = os.getcwd()  # noqa: PTH109 - a plain string
+    logs = options["logs"] or (f"{name.replace('/', '-').lstrip('.') or 'run'}.log",)
+    request = LaunchRequest(
+        name=name,
+        argv=argv,
+        log_paths=tuple(dict.fromkeys(os.path.join(cwd, log) for log in logs)),  # noqa: PTH118
+        environ=dict(os.environ),
+        cwd=cwd,
+        restarts=options["restarts"],
+        expect_step_s=options["expect_step_s"],
+    )
+    with BoxChildren() as children:
+        return run(build_launcher(request.environ, children, _say), request)
+
+
+def _say(text: str) -> None:
+    """Tell the person; a terminal that hung up does not end a run."""
+    try:
+        sys.stderr.write(f"pfid: {printable(text, _LINE_MAX_CHARS)}\n")
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        return

@@ -1,0 +1,131 @@
+"""Launching a run, and launching it again after a failure, until it is over."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from pfid.domain.errors import LaunchError, StateError
+from pfid.domain.exit_status import ExitStatus
+from pfid.launch.ports import Echo, Watchers
+from pfid.launch.request import LaunchRequest
+from pfid.launch.start import Box, Started, start
+from pfid.launch.supervise import Supervised, supervise
+from pfid.launch.watching import Watching
+from pfid.policy.job_control import asks_to_end
+from pfid.policy.relaunch import backoff_s, relaunches
+from pfid.wire.control import Ended
+from pfid.wire.record import RecordedEnd, RecordedLog, RunRecord
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launcher:
+    """Everything a launch needs.
+
+    Attributes:
+        box: see there.
+        watchers: who may watch.
+        echo: shows a log where somebody looks; None where nobody does.
+    """
+
+    box: Box
+    watchers: Watchers
+    echo: Callable[[Sequence[RecordedLog], str], Echo | None]
+
+
+def run(launcher: Launcher, request: LaunchRequest) -> int:
+    """Launch and wait; the exit status is the last child's, as a shell shows it.
+
+    Raises:
+        LaunchError: if the first launch is refused or fails.
+        StateError: if it cannot be recorded.
+    """
+    box = launcher.box
+    attempt = 1
+    started = start(box, request, attempt)
+    while True:
+        outcome = _see_through(launcher, started)
+        stopped = box.records.stop_of(started.record.run_id) is not None
+        again = relaunches(
+            outcome.status,
+            restarts_left=started.record.restarts_left,
+            asked_to_end=outcome.asked_to_end,
+            stopped_by_operator=stopped,
+        )
+        record = _note_end(box, started.record, outcome.status, waiting=again)
+        if not again or not _pause(box, record):
+            return outcome.status.shell_code
+        attempt += 1
+        try:
+            started = start(box, request, attempt)
+        except (LaunchError, StateError) as error:
+            box.say(f"{request.name} is not relaunched: {error}")
+            _note_waiting_over(box, record)
+            return outcome.status.shell_code
+
+
+def _see_through(launcher: Launcher, started: Started) -> Supervised:
+    """Watch and wait for one child."""
+    box, record = launcher.box, started.record
+    _announce(box, record)
+    echo = launcher.echo(record.logs, started.first_line)
+    watching = Watching(record, started.held.pidfd, launcher.watchers, box.close, box.say)
+    outcome = supervise(box.children, record.process.pid, started.held.pidfd)
+    at_s = box.now_s()
+    if echo is not None:
+        echo.finish()
+    status = outcome.status
+    watching.finish(
+        Ended(run_id=record.run_id, exit_code=status.exit_code, signal=status.signal, at_s=at_s)
+    )
+    box.close(started.held.pidfd)
+    box.say(f"{record.run_id} ended: {_in_words(status)}")
+    return outcome
+
+
+def _announce(box: Box, record: RunRecord) -> None:
+    attempt = f", attempt {record.attempt}" if record.attempt > 1 else ""
+    logs = ", ".join(log.path for log in record.logs)
+    box.say(
+        f"run {record.run_id} (name {record.name}, log {logs}, pid {record.process.pid}{attempt})"
+    )
+    for log in record.logs:
+        if log.rotated_to is not None:
+            box.say(f"the earlier {log.path} is now {log.rotated_to}")
+
+
+def _in_words(status: ExitStatus) -> str:
+    if status.signal is not None:
+        return f"killed by signal {status.signal}"
+    return f"exit status {status.exit_code}"
+
+
+def _note_end(box: Box, record: RunRecord, status: ExitStatus, *, waiting: bool) -> RunRecord:
+    end = RecordedEnd(exit_code=status.exit_code, signal=status.signal, at_s=box.now_s())
+    noted = msgspec.structs.replace(record, end=end, waiting=waiting)
+    _commit(box, noted)
+    return noted
+
+
+def _commit(box: Box, record: RunRecord) -> None:
+    """Its identity alone says that the run is over; a full disk takes nothing away from that."""
+    try:
+        box.records.commit(record)
+    except StateError as error:
+        box.say(str(error))
+
+
+def _pause(box: Box, record: RunRecord) -> bool:
+    """Wait before the next attempt; False if somebody ended the waiting."""
+    wait_s = backoff_s(record.attempt)
+    box.say(f"{record.name} is launched again in {wait_s:g} s ({record.restarts_left} left)")
+    number = box.children.pause(wait_s)
+    stopped = box.records.stop_of(record.run_id) is not None
+    if not stopped and (number is None or not asks_to_end(number)):
+        return True
+    _note_waiting_over(box, record)
+    return False
+
+
+def _note_waiting_over(box: Box, record: RunRecord) -> None:
+    _commit(box, msgspec.structs.replace(record, waiting=False))

@@ -1,0 +1,179 @@
+"""Seeing to it that somebody watches the run, for as long as its launcher lives.
+
+A thread: neither the child's start nor its end waits for a watcher. It registers with the box's
+daemon, again when somebody else binds the socket (a restart); without a daemon it starts the
+run's own engine, and again should that die. New files are handed over when they appear.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from pfid.domain.errors import ControlError, StateError
+from pfid.launch.ports import RunFiles, Watchers
+from pfid.launch.watcher_link import WatcherLink
+from pfid.wire.control import Ended, HandOver
+from pfid.wire.handing import OpenFile
+from pfid.wire.record import RunRecord
+
+ROUND_S: Final = 1.0
+"""How long a new file or a restarted daemon may go unnoticed."""
+
+_ENGINE_STARTS_MAX: Final = 5
+_DAEMON_RESTART_S: Final = 20.0
+"""How long a daemon that went away is waited for before an engine is started."""
+_ENGINE_UP_S: Final = 30.0
+_FIRST_ROUNDS_S: Final = 0.05
+"""While an engine comes up it is asked more often."""
+
+
+class Watching:
+    """One run's watchers."""
+
+    def __init__(
+        self,
+        record: RunRecord,
+        pidfd: int,
+        watchers: Watchers,
+        close: Callable[[int], None],
+        say: Callable[[str], None],
+    ) -> None:
+        """Start the thread.
+
+        Args:
+            record: of the run.
+            pidfd: of the run's process; stays the caller's.
+            watchers: who may watch.
+            close: closes a descriptor.
+            say: tells the person at the terminal.
+        """
+        self._record = record
+        self._pidfd = pidfd
+        self._watchers = watchers
+        self._close = close
+        self._say = say
+        self._files: RunFiles = watchers.files(record.logs, record.run_id)
+        self._daemon = WatcherLink(record, watchers.daemon_socket, "the box's daemon")
+        self._engine = WatcherLink(record, watchers.engine_socket(record.run_id), "its own engine")
+        self._engine_pid: int | None = None
+        self._engine_starts = 0
+        self._engine_due_s = 0.0
+        self._wake = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="watching", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            while not self._wake.wait(self._round()):
+                pass
+        except Exception as error:  # noqa: BLE001 - the run goes on whatever happens to its watching
+            self._say(f"watching {self._record.run_id} failed: {error}; the run goes on")
+
+    def _round(self) -> float:
+        """Look after every link once; seconds until the next round."""
+        was_watched = self._daemon.registered
+        self._look_after(self._daemon)
+        if was_watched and not self._daemon.registered:
+            self._engine_due_s = time.monotonic() + _DAEMON_RESTART_S
+        if not self._daemon.registered and self._engine_due():
+            self._start_engine()
+        if self._engine_pid is not None:
+            self._look_after(self._engine)
+        self._hand_over_news()
+        waiting = self._engine_pid is not None and not self._engine.registered
+        return _FIRST_ROUNDS_S if waiting and self._engine.recently_begun() else ROUND_S
+
+    def _look_after(self, link: WatcherLink) -> None:
+        files: Sequence[OpenFile] = ()
+        try:
+            if link.due(self._watchers.binding(link.socket)):
+                files = self._files.open_all()
+                said = link.register(self._watchers, self._pidfd, files)
+                self._say(said)
+        except ControlError as error:
+            if link.worth_saying(error):
+                self._say(f"{link.title} does not watch {self._record.run_id}: {error}")
+        finally:
+            self._close_all(files)
+
+    def _engine_due(self) -> bool:
+        if self._engine_pid is not None and self._watchers.engine_runs(self._engine_pid):
+            return False
+        return self._engine_starts < _ENGINE_STARTS_MAX and time.monotonic() >= self._engine_due_s
+
+    def _start_engine(self) -> None:
+        self._engine.forget()
+        self._engine_starts += 1
+        self._engine_due_s = time.monotonic() + 2.0**self._engine_starts
+        try:
+            self._engine_pid = self._watchers.start_engine(self._record.run_id)
+        except StateError as error:
+            self._say(f"{error}; {self._record.run_id} goes on unwatched")
+            self._engine_starts = _ENGINE_STARTS_MAX
+            return
+        if self._engine_starts == _ENGINE_STARTS_MAX:
+            folder = self._watchers.engine_socket(self._record.run_id).parent
+            self._say(f"its engine keeps ending (see {folder}/engine.log); no further tries")
+
+    def _hand_over_news(self) -> None:
+        links = [link for link in (self._daemon, self._engine) if link.registered]
+        if not links:
+            return
+        news = self._files.news()
+        try:
+            for link in links:
+                self._hand_over(link, news.added, replace=False)
+                self._hand_over(link, news.logs_replaced, replace=True)
+        finally:
+            self._close_all([*news.added, *news.logs_replaced])
+
+    def _hand_over(self, link: WatcherLink, files: Sequence[OpenFile], *, replace: bool) -> None:
+        if not files:
+            return
+        request = HandOver(
+            run_id=self._record.run_id,
+            roles=[file.role for file in files],
+            logs=[file.handed for file in files],
+            replace_logs=replace,
+        )
+        try:
+            link.tell(self._watchers, request, [file.descriptor for file in files])
+        except ControlError as error:
+            self._say(f"{link.title} did not take a file of {self._record.run_id}: {error}")
+
+    def _close_all(self, files: Sequence[OpenFile]) -> None:
+        for file in files:
+            self._close(file.descriptor)
+
+    def finish(self, ended: Ended, within_s: float = 3.0) -> None:
+        """Tell whoever watches how it ended; an engine that is not up yet is told later."""
+        self._wake.set()
+        self._thread.join(within_s)
+        for link in (self._daemon, self._engine):
+            if link.registered:
+                self._tell_end(link, ended)
+        if not self._daemon.registered and not self._engine.registered:
+            self._tell_later(ended)
+
+    def _tell_end(self, link: WatcherLink, ended: Ended) -> None:
+        try:
+            link.tell(self._watchers, ended, [])
+        except ControlError as error:
+            self._say(f"{link.title} was not told how {self._record.run_id} ended: {error}")
+
+    def _tell_later(self, ended: Ended) -> None:
+        """Register and tell in the background: a run may be shorter than its engine's start."""
+        if self._engine_pid is None:
+            return
+
+        def deliver() -> None:
+            deadline_s = time.monotonic() + _ENGINE_UP_S
+            while time.monotonic() < deadline_s:
+                self._look_after(self._engine)
+                if self._engine.registered:
+                    self._tell_end(self._engine, ended)
+                    return
+                time.sleep(_FIRST_ROUNDS_S)
+
+        self._watchers.in_background(deliver)

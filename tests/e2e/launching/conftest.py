@@ -1,0 +1,141 @@
+"""A user with a home and a working directory, where no daemon is to be found."""
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+PFID = (sys.executable, "-P", "-m", "pfid")
+
+
+class User:
+    """Runs pfid, and looks at what it leaves behind."""
+
+    def __init__(self, root: Path) -> None:
+        self.home = root / "home"
+        self.work = root / "work"
+        self.home.mkdir()
+        self.work.mkdir()
+        self.environ = {
+            name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"
+        } | {"HOME": str(self.home)}
+        self._started: list[subprocess.Popen[str]] = []
+
+    def pfid(self, *arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
+        """Run a command to its end."""
+        return subprocess.run(
+            [*PFID, *arguments],
+            cwd=self.work,
+            env=self.environ | environ,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+
+    def run(self, *arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
+        """Run ``pfid run --name train`` to its end."""
+        return self.pfid("run", "--name", "train", *arguments, **environ)
+
+    def start(self, *arguments: str, **environ: str) -> subprocess.Popen[str]:
+        """Start a command; it is killed at the end of the test, with what it started."""
+        process = subprocess.Popen(
+            [*PFID, *arguments],
+            cwd=self.work,
+            env=self.environ | environ,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self._started.append(process)
+        return process
+
+    def start_run(self, *arguments: str, **environ: str) -> subprocess.Popen[str]:
+        """Start ``pfid run --name train``."""
+        return self.start("run", "--name", "train", *arguments, **environ)
+
+    def text(self, name: str = "train.log") -> str:
+        """What a log holds now."""
+        file = self.work / name
+        return file.read_text() if file.exists() else ""
+
+    def records(self) -> list[dict[str, Any]]:
+        """Every run's record, oldest first."""
+        files = self.home.glob(".local/state/pfid/*/runs/*/record.json")
+        found = []
+        for file in files:
+            with contextlib.suppress(ValueError):  # a test corrupted it
+                found.append(json.loads(file.read_text()))
+        return sorted(found, key=lambda record: record["started_at_s"])
+
+    def run_dir(self, record: dict[str, Any]) -> Path:
+        """Folder of a run."""
+        [folder] = self.home.glob(f".local/state/pfid/*/runs/{record['run_id']}")
+        return folder
+
+    def rotated(self, stem: str = "train", suffix: str = ".log") -> list[Path]:
+        """Logs that stepped aside."""
+        return sorted(self.work.glob(f"{stem}.*T*Z*{suffix}"))
+
+    def close(self) -> None:
+        """End what still runs, by the pids that pfid recorded."""
+        for process in self._started:
+            process.kill()
+            process.communicate()
+        for record in self.records():
+            pid, ticks = record["process"]["pid"], record["process"]["start_ticks"]
+            if start_ticks(pid) == ticks:
+                os.kill(pid, 9)
+
+
+def start_ticks(pid: int) -> int | None:
+    """Field 22 of the stat line, None if there is no such process."""
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19])
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+
+
+@pytest.fixture
+def user(tmp_path: Path) -> Iterator[User]:
+    it = User(tmp_path)
+    yield it
+    it.close()
+
+
+@pytest.fixture
+def eventually() -> Callable[..., Any]:
+    """Wait until something is so, and return it."""
+
+    def wait(look: Callable[[], Any], what: str, within_s: float = 30.0) -> Any:
+        deadline_s = time.monotonic() + within_s
+        while time.monotonic() < deadline_s:
+            found = look()
+            if found:
+                return found
+            time.sleep(0.02)
+        pytest.fail(f"{what}: not within {within_s} s")
+
+    return wait
+
+
+@pytest.fixture
+def comm() -> Callable[[int], str]:
+    """Tell the kernel's short name of a process, "" if there is none."""
+
+    def read(pid: int) -> str:
+        try:
+            return Path(f"/proc/{pid}/comm").read_text().strip()
+        except (FileNotFoundError, ProcessLookupError):
+            return ""
+
+    return read
