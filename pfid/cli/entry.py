@@ -1,16 +1,17 @@
 """``pfid``: the group of commands, each loaded only when it is called."""
 
 from importlib import import_module
-from typing import Final
+from typing import Any, Final
 
 import click
 
 from pfid import __version__
+from pfid.domain.errors import ConfigError, PfidError
 
 COMMANDS: Final = {
     "attach": "Watch a process that is already running.",
     "checks": "List the checks and their gates, or explain one.",
-    "config": "Check a configuration file.",
+    "config": "Check a configuration file, or show what is in force.",
     "daemon": "Run the box's watchdog (systemd starts it).",
     "demo": "See pfid catch a fallback and a death, in under a minute.",
     "events": "Show what changed, and follow it.",
@@ -37,6 +38,16 @@ class _LazyGroup(click.Group):
         module = import_module(f"pfid.cli.{cmd_name.replace('-', '_')}")
         command: click.Command = module.command
         return command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Turn what pfid raises on purpose into a sentence and an exit status."""
+        try:
+            return super().invoke(ctx)
+        except PfidError as problem:
+            from pfid.cli.output import Exit, error
+
+            error(str(problem))
+            ctx.exit(Exit.USAGE if isinstance(problem, ConfigError) else Exit.UNKNOWN)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Commands"):

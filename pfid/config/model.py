@@ -14,14 +14,15 @@ DEFAULT_LISTEN: Final = "127.0.0.1:19866"
 
 JSONL_KEYS: Final = (
     "step",
+    "total",
+    "elapsed",
     "seconds",
+    "ms",
+    "stamp",
     "loss",
     "tokens",
     "width",
     "rank",
-    "elapsed_s",
-    "timestamp",
-    "phase",
 )
 """What a key of a JSON-lines dialect may stand for."""
 
@@ -112,7 +113,10 @@ class Dialects(_Table, frozen=True, kw_only=True):
 
     regex: Annotated[
         dict[str, str],
-        Meta(description="name to pattern (RE2) with groups step, seconds, loss, tokens, ..."),
+        Meta(
+            description="name to pattern (RE2) with the named group step, and any of seconds, ms,"
+            " elapsed, stamp, loss"
+        ),
     ] = field(default_factory=dict)
     jsonl: Annotated[
         dict[str, dict[str, str]],

@@ -7,6 +7,7 @@ from typing import Final
 
 from pfid.config.address import parse_address
 from pfid.config.model import JSONL_KEYS, Config
+from pfid.domain.errors import PfidError
 from pfid.domain.names import check_name
 
 _DIALECT_NAME: Final = re.compile(r"[a-z][a-z0-9_-]{0,39}\Z")
@@ -71,6 +72,18 @@ def _regex(config: Config) -> Iterator[str]:
             yield f"{where}: a dialect's name matches [a-z][a-z0-9_-]*, at most 40 characters"
         if len(pattern) > PATTERN_MAX_CHARS:
             yield f"{where}: over {PATTERN_MAX_CHARS} characters"
+        else:
+            yield from _pattern_problems(where, name, pattern)
+
+
+def _pattern_problems(where: str, name: str, pattern: str) -> Iterator[str]:
+    """Ask the dialect itself; its engine is loaded only where somebody has patterns."""
+    from pfid.formats.dialects.regex_dialect import RegexDialect
+
+    try:
+        RegexDialect(name, pattern)
+    except (PfidError, ValueError) as error:
+        yield f"{where}: {error}"
 
 
 def _jsonl(config: Config) -> Iterator[str]:

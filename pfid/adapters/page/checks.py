@@ -9,7 +9,7 @@ from pfid.domain.gate import GateState
 from pfid.domain.outcome import Outcome, worst
 from pfid.domain.snapshot import Snapshot, VerdictView
 from pfid.domain.verdict import EntityKind
-from pfid.spec.reasons import UNPROVEN
+from pfid.policy.standing import believed, gate_states
 
 FAILING: Final = Spec(
     "pfid_check_failing", GAUGE, "1 while the check fails; absent where it does not apply."
@@ -30,7 +30,7 @@ def families(
     snapshot: Snapshot, exported: frozenset[str], cache: LabelCache, *, synthetic: bool
 ) -> Iterator[Family]:
     """Verdicts about the exported runs, the GPUs and the box."""
-    gates: dict[str, GateState] = {gate.check: gate.state for gate in snapshot.gates}
+    gates = gate_states(snapshot.gates)
     shown = (
         verdict
         for verdict in snapshot.verdicts
@@ -67,10 +67,10 @@ def _folded(
     found: dict[str, tuple[Labels, Outcome, str]] = {}
     for verdict in verdicts:
         labels = _labels(verdict, cache)
-        outcome, why = _believed(verdict, gates)
+        said = believed(verdict, gates)
         earlier = found.get(labels.text)
-        if earlier is None or worst((earlier[1], outcome)) is not earlier[1]:
-            found[labels.text] = (labels, outcome, why)
+        if earlier is None or worst((earlier[1], said.outcome)) is not earlier[1]:
+            found[labels.text] = (labels, said.outcome, said.reason)
     return found.values()
 
 
@@ -81,13 +81,6 @@ def _shown(verdict: VerdictView, exported: frozenset[str], gates: Mapping[str, G
     if verdict.outcome is Outcome.NOT_APPLICABLE:
         return False
     return verdict.entity.kind is not EntityKind.RUN or verdict.entity.id in exported
-
-
-def _believed(verdict: VerdictView, gates: Mapping[str, GateState]) -> tuple[Outcome, str]:
-    """The verdict, or UNKNOWN while nobody has seen its check fire."""
-    if verdict.counts and gates.get(verdict.check, GateState.PROVEN) is GateState.PROVEN:
-        return verdict.outcome, verdict.reason
-    return Outcome.UNKNOWN, UNPROVEN
 
 
 def _labels(verdict: VerdictView, cache: LabelCache) -> Labels:

@@ -28,7 +28,8 @@ class RegexDialect:
         """
         self._name = name
         self.pattern: Pattern = compile_bytes(b"(?m)" + pattern.encode())
-        self._groups = frozenset(self.pattern.groupindex)
+        # re2 names the groups of a pattern over bytes in bytes
+        self._groups = frozenset(name.decode() for name in self.pattern.groupindex)
         if "step" not in self._groups or self._groups - GROUPS:
             raise PatternError(
                 f"{name}: named groups must be among {', '.join(sorted(GROUPS))}, step among"
@@ -55,7 +56,7 @@ class RegexDialect:
         )
 
     def _text(self, found: Match, group: str) -> bytes | None:
-        return found.group(group) if group in self._groups else None
+        return found.group(group.encode()) if group in self._groups else None
 
     def _times(self, found: Match) -> tuple[StepClock, float | None, float | None]:
         seconds, milliseconds = (

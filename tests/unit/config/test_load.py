@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pfid.config.load import MAX_BYTES, load, loads
-from pfid.config.model import Config, as_data
+from pfid.config.model import JSONL_KEYS, Config, as_data
 from pfid.domain.errors import ConfigError
+from pfid.formats.dialects.json_lines import FIELDS
 
 
 def problems(text):
@@ -121,6 +122,24 @@ def test_a_socket_path_that_linux_cannot_bind_is_refused():
 def test_a_limit_that_is_no_number_is_refused():
     (problem,) = problems("checks.a.limits.x = nan")
     assert problem.startswith("checks.a.limits.x: ")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "said"),
+    [("(?P<step>[0-9]+", "missing"), ("step [0-9]+", "step"), (r"(?P<step>\\d+)\\1", "escape")],
+)
+def test_a_pattern_that_cannot_be_used_is_refused_with_the_reason(pattern, said):
+    (problem,) = problems(f'dialects.regex.mine = "{pattern}"')
+    assert problem.startswith("dialects.regex.mine: ")
+    assert said in problem
+
+
+def test_a_pattern_that_can_be_used_is_taken():
+    assert loads(r"dialects.regex.mine = 'it (?P<step>\d+)'").dialects.regex
+
+
+def test_the_meanings_of_json_keys_are_those_that_the_dialect_knows():
+    assert set(JSONL_KEYS) == FIELDS
 
 
 def test_a_jsonl_dialect_without_a_step_is_refused():

@@ -1,0 +1,107 @@
+"""The state of an engine that has ended, read without writing.
+
+An engine holds its file alone while it lives, so a file that can be read belongs to nobody any
+more. What is shown of each check is the last thing it announced; of a run whose end the engine did
+not live to see nothing is known.
+"""
+
+import sqlite3
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote
+
+from pfid.adapters.store_queries import events_after
+from pfid.analysis.step_statistics import StepStatistics
+from pfid.domain.errors import StateError
+from pfid.domain.run import RunState
+from pfid.domain.snapshot import RunView, VerdictView
+from pfid.domain.transition import Transition
+from pfid.domain.verdict import Entity
+from pfid.policy.standing import unwatched
+from pfid.wire.snapshots import Event
+from pfid.wire.stored import RunBody, StepsBody, unpack
+
+STATE_FILE: Final = "pfid.sqlite"
+EVENTS_MAX: Final = 100_000
+_LOCK_WAIT_S: Final = 0.2
+_RUNS: Final = (
+    "SELECT runs.body, steps.body FROM runs LEFT JOIN steps USING (run_id) ORDER BY started_at_s"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndedState:
+    """What an engine left behind."""
+
+    runs: tuple[RunView, ...]
+    verdicts: tuple[VerdictView, ...]
+    events: tuple[Event, ...]
+    evidence: dict[str, list[str]]
+
+
+def read_ended(path: Path) -> EndedState:
+    """Read a state file.
+
+    Raises:
+        StateError: if it cannot be read, which includes that its engine lives.
+    """
+    uri = f"file:{quote(str(path))}?mode=ro"
+    try:
+        with closing(sqlite3.connect(uri, uri=True, timeout=_LOCK_WAIT_S)) as db:
+            runs = tuple(_view(run, steps) for run, steps in db.execute(_RUNS))
+            stored = events_after(db, after_id=0, subject=None, synthetic=False, limit=EVENTS_MAX)
+    except sqlite3.Error as error:
+        raise StateError(f"{path} cannot be read: {error}") from error
+    events = tuple(Event(id=e.event_id, transition=e.transition) for e in stored)
+    last = _last(events)
+    open_ended = {view.run.run_id for view in runs if view.state is RunState.LOST}
+    verdicts = (_verdict(transition) for transition in last)
+    return EndedState(
+        runs=runs,
+        verdicts=tuple(unwatched(v) if v.entity.id in open_ended else v for v in verdicts),
+        events=events,
+        evidence={t.check: list(t.verdict.evidence) for t in last if t.verdict.evidence},
+    )
+
+
+def _view(run: bytes, steps: bytes | None) -> RunView:
+    body = unpack(run, RunBody)
+    kept = None if steps is None else unpack(steps, StepsBody)
+    statistics = StepStatistics() if kept is None else StepStatistics.restore(kept.statistics)
+    return RunView(
+        run=body.run,
+        state=RunState.LOST if body.end is None else body.state,
+        end=body.end,
+        last_progress_at_s=body.last_progress_at_s,
+        steps_total=0 if kept is None else kept.progress.steps_seen,
+        last_index=None if kept is None else kept.progress.last_index,
+        step_clock=None if kept is None else kept.step_clock,
+        summary=statistics.summary(),
+        synthetic=body.synthetic,
+    )
+
+
+def _last(events: tuple[Event, ...]) -> list[Transition]:
+    """The newest transition of every check about everything it spoke about."""
+    newest: dict[tuple[str, Entity], Transition] = {}
+    for event in events:
+        newest[event.transition.check, event.transition.entity] = event.transition
+    return list(newest.values())
+
+
+def _verdict(transition: Transition) -> VerdictView:
+    verdict = transition.verdict
+    return VerdictView(
+        check=transition.check,
+        stage="watch",
+        entity=transition.entity,
+        outcome=verdict.outcome,
+        reason=verdict.reason,
+        summary=verdict.summary,
+        since_s=transition.at_s,
+        last_run_s=transition.at_s,
+        label=verdict.label,
+        figures=verdict.figures,
+    )

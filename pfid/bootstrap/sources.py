@@ -1,0 +1,155 @@
+"""Everything that can be asked about runs: the box's daemon, engines that live, files they left.
+
+With a daemon its answer is enough for everything it watches; a user's own engines are asked
+beside it, because a run that was started while no daemon was there stays with its engine.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+from typing import Final
+
+from pfid.adapters.control_client import ControlClient
+from pfid.adapters.ended_state import STATE_FILE, EndedState, read_ended
+from pfid.adapters.process_identity import machine_id
+from pfid.config.paths import daemon_socket, engine_dir, engine_socket, runs_dir
+from pfid.domain.errors import ControlError, PfidError, WireError
+from pfid.domain.snapshot import DaemonHealth, Snapshot
+from pfid.wire.control import GetSnapshot, SnapshotReply
+from pfid.wire.snapshots import snapshot_of
+
+ASK_TIMEOUT_S: Final = 5.0
+
+
+class SourceKind(Enum):
+    """Who answers."""
+
+    DAEMON = "daemon"
+    ENGINE = "engine"
+    ENDED_ENGINE = "ended_engine"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """One of those who know something, and what they know now.
+
+    Attributes:
+        kind: who it is.
+        place: its socket or state file; shown to the user whose it is.
+        snapshot: what it says.
+        ended: everything an ended engine left, None for a living one.
+    """
+
+    kind: SourceKind
+    place: Path
+    snapshot: Snapshot
+    ended: EndedState | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gathered:
+    """All sources, and those that should have answered and did not."""
+
+    sources: tuple[Source, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class _Gathering:
+    ended_after_s: float
+    now_s: float
+    sources: list[Source] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+
+def gather(environ: Mapping[str, str], *, now_s: float, ended_after_s: float) -> Gathered:
+    """Ask everybody.
+
+    Args:
+        environ: says where the daemon's socket and the user's state are.
+        now_s: wall time.
+        ended_after_s: leave out engines whose folder was last written before this wall time.
+
+    Returns:
+        What was found; nothing at all is no error.
+    """
+    found = _Gathering(ended_after_s, now_s)
+    _ask_daemon(found, daemon_socket(environ), named=bool(environ.get("PFID_SOCKET")))
+    for run_dir in _run_dirs(environ, found):
+        _ask_engine(found, run_dir)
+    return Gathered(sources=tuple(found.sources), problems=tuple(found.problems))
+
+
+def _ask_daemon(found: _Gathering, socket: Path, *, named: bool) -> None:
+    """A daemon nobody installed is no problem; one that is named, or there and silent, is."""
+    try:
+        there = socket.exists()
+    except PermissionError:
+        there = False
+    if not there and not named:
+        return
+    try:
+        found.sources.append(_asked(SourceKind.DAEMON, socket))
+    except (ControlError, WireError) as error:
+        found.problems.append(f"the daemon did not answer: {error}")
+
+
+def _run_dirs(environ: Mapping[str, str], found: _Gathering) -> list[Path]:
+    try:
+        folder = runs_dir(environ, machine_id())
+        return sorted(d for d in folder.iterdir() if engine_dir(d).is_dir())
+    except FileNotFoundError:
+        return []
+    except (OSError, PfidError) as error:
+        found.problems.append(f"runs of this user cannot be listed: {error}")
+        return []
+
+
+def _ask_engine(found: _Gathering, run_dir: Path) -> None:
+    socket, state = engine_socket(run_dir), engine_dir(run_dir) / STATE_FILE
+    if socket.exists():
+        try:
+            found.sources.append(_asked(SourceKind.ENGINE, socket))
+        except ControlError:
+            pass  # killed and left its socket behind, or about to end: its file says more
+        except WireError as error:
+            found.problems.append(f"{socket}: {error}")
+            return
+        else:
+            return
+    try:
+        if state.stat().st_mtime >= found.ended_after_s:
+            found.sources.append(_left_behind(state, found.now_s))
+    except FileNotFoundError:
+        return  # an engine that has only just begun
+    except (OSError, PfidError) as error:
+        found.problems.append(str(error))
+
+
+def _asked(kind: SourceKind, socket: Path) -> Source:
+    with ControlClient(socket, timeout_s=ASK_TIMEOUT_S) as client:
+        reply = client.ask(GetSnapshot(), SnapshotReply)
+    return Source(kind=kind, place=socket, snapshot=snapshot_of(reply))
+
+
+def _left_behind(state: Path, now_s: float) -> Source:
+    ended = read_ended(state)
+    last_s = max((e.transition.at_s for e in ended.events), default=0.0)
+    return Source(
+        kind=SourceKind.ENDED_ENGINE,
+        place=state,
+        ended=ended,
+        snapshot=Snapshot(
+            at_s=now_s,
+            health=DaemonHealth(started_at_s=last_s, ready=False, last_iteration_s=last_s),
+            runs=ended.runs,
+            verdicts=ended.verdicts,
+            transitions=tuple(event.transition for event in ended.events),
+        ),
+    )
+
+
+def living(sources: tuple[Source, ...]) -> Iterator[Source]:
+    """Those that can be asked again."""
+    return (source for source in sources if source.kind is not SourceKind.ENDED_ENGINE)

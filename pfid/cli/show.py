@@ -1,0 +1,147 @@
+"""``pfid show RUN``: everything about one run."""
+
+import time
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Final
+
+import click
+
+from pfid.bootstrap.run_lookup import look_up
+from pfid.cli.colours import outcome_cell, state_cell
+from pfid.cli.gathering import EXITS, gathered, nobody
+from pfid.cli.output import Cell, Exit, emit_json, error, table
+from pfid.cli.shapes import event_json, run_json, stop_json, verdicts_json
+from pfid.cli.times import age, rfc3339
+from pfid.domain.run import RunEnd
+from pfid.domain.snapshot import RunView, VerdictView
+from pfid.policy.run_choice import RunChoiceError
+from pfid.policy.standing import believed, comes_to, gate_states
+from pfid.wire.snapshots import Event, RunDetails
+
+EVENTS_SHOWN: Final = 20
+
+
+@click.command()
+@click.argument("run")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.pass_context
+def command(ctx: click.Context, run: str, as_json: bool) -> None:
+    """Show one run.
+
+    RUN is a run's id, the beginning of one, or a name (the latest run of that name). What its log
+    said is shown to its owner only. Exit codes as for `pfid status`, for this run alone.
+    """
+    found = gathered(everything=True)
+    if not found.sources:
+        nobody()
+        ctx.exit(Exit.UNKNOWN)
+    try:
+        details = look_up(found, run)
+    except RunChoiceError as problem:
+        error(str(problem))
+        ctx.exit(Exit.USAGE)
+    states = gate_states(g for source in found.sources for g in source.snapshot.gates)
+    details = replace(details, verdicts=tuple(believed(v, states) for v in details.verdicts))
+    if as_json:
+        emit_json(_json(details))
+    else:
+        _print(details)
+    ctx.exit(EXITS[comes_to(details.verdicts)])
+
+
+def _json(details: RunDetails) -> dict[str, object]:
+    return {
+        "run": run_json(details.view),
+        "stop": stop_json(details.stop),
+        **verdicts_json(details.verdicts),
+        "events": [event_json(event.id, event.transition) for event in details.events],
+        "evidence": details.evidence,
+    }
+
+
+def _print(details: RunDetails) -> None:
+    now_s = time.time()
+    table(("", ""), _facts(details, now_s))
+    if details.verdicts:
+        click.echo()
+        table(
+            ("OUTCOME", "CHECK", "REASON", "FOR", "SUMMARY"),
+            [_verdict_row(verdict, now_s) for verdict in details.verdicts],
+        )
+    for check, lines in (details.evidence or {}).items():
+        if lines:
+            click.echo()
+            table((f"seen by {check}",), [(line,) for line in lines])
+    if details.events:
+        click.echo()
+        table(("AT", "CHECK", "CHANGE", "REASON"), _event_rows(details.events[-EVENTS_SHOWN:]))
+
+
+def _facts(details: RunDetails, now_s: float) -> Iterable[tuple[str, str | Cell]]:
+    view, run = details.view, details.view.run
+    yield "run", run.run_id
+    yield "name", run.name
+    yield "state", state_cell(view.state)
+    yield "user", run.username
+    yield "pid", str(run.identity.pid)
+    yield "started", f"{rfc3339(run.started_at_s)} ({age(now_s - run.started_at_s)} ago)"
+    if view.end is not None:
+        yield "ended", f"{_end_text(view.end)} ({age(now_s - view.end.at_s)} ago)"
+    if details.stop is not None:
+        yield "stopped by", f"{details.stop.username}: {details.stop.why or 'no reason given'}"
+    if view.last_progress_at_s is not None:
+        yield "last progress", f"{age(now_s - view.last_progress_at_s)} ago, {view.phase.value}"
+    yield from _step_facts(view)
+    if view.resources is not None:
+        yield "processes", str(view.resources.processes)
+
+
+def _step_facts(view: RunView) -> Iterable[tuple[str, str]]:
+    yield "steps", str(view.steps_total)
+    if view.summary is not None:
+        s = view.summary
+        clock = "" if view.step_clock is None else f", {view.step_clock.value} clock"
+        ranks = f"p50={s.p50_s:.4g} p90={s.p90_s:.4g} p99={s.p99_s:.4g}"
+        yield "step seconds", f"n={s.n} min={s.min_s:.4g} {ranks} max={s.max_s:.4g}{clock}"
+        if s.first_s is not None:
+            yield "first step", f"{s.first_s:.4g} s, not counted above"
+    if view.baseline is not None:
+        b = view.baseline
+        yield "baseline", f"{b.median_s:.4g} s from {b.source.value.replace('_', ' ')} (n={b.n})"
+    if view.slowdown_ratio is not None:
+        yield "slowdown", f"{view.slowdown_ratio:.3g} x baseline"
+
+
+def _end_text(end: RunEnd) -> str:
+    said = end.kind.value.replace("_", " ")
+    if end.signal is not None:
+        said += f", signal {end.signal}"
+    elif end.exit_code is not None:
+        said += f", code {end.exit_code}"
+    death = end.first_death
+    if death is not None and not death.is_root:
+        said += f"; {death.comm} (pid {death.pid}) died first"
+    return said
+
+
+def _verdict_row(verdict: VerdictView, now_s: float) -> tuple[str | Cell, ...]:
+    return (
+        outcome_cell(verdict.outcome, verdict.label),
+        verdict.check,
+        verdict.reason,
+        age(now_s - verdict.since_s),
+        verdict.summary,
+    )
+
+
+def _event_rows(events: Iterable[Event]) -> list[tuple[str | Cell, ...]]:
+    return [
+        (
+            rfc3339(event.transition.at_s) or "",
+            event.transition.check,
+            outcome_cell(event.transition.verdict.outcome, event.transition.verdict.label),
+            event.transition.verdict.reason,
+        )
+        for event in events
+    ]

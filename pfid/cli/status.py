@@ -1,0 +1,133 @@
+"""``pfid status``: all runs, what is wrong with them, and how far the answer can be trusted."""
+
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict
+
+import click
+
+from pfid.bootstrap.sources import Gathered
+from pfid.cli.colours import outcome_cell, state_cell
+from pfid.cli.gathering import EXITS, ended_after_s, gathered, nobody
+from pfid.cli.output import Cell, Exit, emit_json, table
+from pfid.cli.shapes import run_json, verdicts_json
+from pfid.cli.times import age, rfc3339
+from pfid.domain.outcome import Outcome
+from pfid.domain.snapshot import RunView, VerdictView
+from pfid.policy.box_report import BoxReport, report
+from pfid.policy.standing import Denominator, comes_to, denominator
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--all", "everything", is_flag=True, help="Also runs that ended over a day ago.")
+@click.pass_context
+def command(ctx: click.Context, as_json: bool, everything: bool) -> None:
+    """Show all runs, verdicts and gates.
+
+    Asks the box's daemon and this user's own engines. Exit codes: 0 nothing fails, 1 a check
+    fails, 3 something required is UNKNOWN or there is nothing to ask.
+    """
+    found = gathered(everything=everything)
+    seen = report(
+        [source.snapshot for source in found.sources],
+        ended_after_s=ended_after_s(everything=everything),
+    )
+    if as_json:
+        emit_json(_json(found, seen))
+    elif found.sources:
+        _print(found, seen)
+    if not found.sources:
+        nobody()
+    ctx.exit(_exit(found, seen))
+
+
+def _exit(found: Gathered, seen: BoxReport) -> Exit:
+    code = EXITS[comes_to(seen.verdicts, seen.gates)]
+    blind = not found.sources or bool(found.problems)
+    return Exit.UNKNOWN if blind and code is Exit.OK else code
+
+
+def _json(found: Gathered, seen: BoxReport) -> dict[str, object]:
+    return {
+        **verdicts_json(seen.verdicts),
+        "gates": asdict(denominator(seen.gates, seen.verdicts)),
+        "runs": [run_json(view) for view in seen.runs],
+        "sources": [
+            {
+                "kind": source.kind.value,
+                "ready": source.snapshot.health.ready,
+                "at": rfc3339(source.snapshot.at_s),
+                "store_problem": source.snapshot.health.store_problem,
+            }
+            for source in found.sources
+        ],
+        "problems": list(found.problems),
+    }
+
+
+def _print(found: Gathered, seen: BoxReport) -> None:
+    now_s = time.time()
+    if seen.runs:
+        table(
+            ("RUN", "STATE", "SINCE", "STEPS", "STEP P50", "CHECKS"),
+            [_run_row(view, seen.verdicts, now_s) for view in seen.runs],
+        )
+    else:
+        click.echo("no runs")
+    wrong = [v for v in seen.verdicts if v.outcome in {Outcome.FAIL, Outcome.UNKNOWN}]
+    if wrong:
+        click.echo()
+        table(
+            ("OUTCOME", "CHECK", "ABOUT", "REASON", "FOR", "SUMMARY"),
+            [_verdict_row(verdict, now_s) for verdict in wrong],
+        )
+    click.echo()
+    click.echo(_gates_line(denominator(seen.gates, seen.verdicts), found))
+
+
+def _run_row(view: RunView, verdicts: Sequence[VerdictView], now_s: float) -> Sequence[str | Cell]:
+    since_s = view.run.started_at_s if view.end is None else view.end.at_s
+    return (
+        view.run.run_id,
+        state_cell(view.state),
+        age(now_s - since_s),
+        str(view.steps_total),
+        "" if view.summary is None else f"{view.summary.p50_s:.4g} s",
+        _checks_cell(view, verdicts),
+    )
+
+
+def _checks_cell(view: RunView, verdicts: Sequence[VerdictView]) -> Cell:
+    counts = Counter(v.outcome for v in verdicts if v.entity.id == view.run.run_id)
+    said = [
+        f"{counts[outcome]} {outcome.value}"
+        for outcome in (Outcome.FAIL, Outcome.UNKNOWN, Outcome.PASS)
+        if counts[outcome]
+    ]
+    style = "bold red" if counts[Outcome.FAIL] else "yellow" if counts[Outcome.UNKNOWN] else ""
+    return Cell(", ".join(said) or "none yet", style)
+
+
+def _verdict_row(verdict: VerdictView, now_s: float) -> Sequence[str | Cell]:
+    return (
+        outcome_cell(verdict.outcome, verdict.label),
+        verdict.check,
+        verdict.entity.id,
+        verdict.reason,
+        age(now_s - verdict.since_s),
+        verdict.summary,
+    )
+
+
+def _gates_line(count: Denominator, found: Gathered) -> str:
+    if not count.checks:
+        starting = any(not source.snapshot.health.ready for source in found.sources)
+        return "gates: none is proven yet" if starting else "gates: none"
+    return (
+        f"gates: {count.proven} of {count.checks} proven, {count.applicable} applicable, "
+        f"{count.ran} ran, {count.firing} firing"
+        + (f", {count.unproven} UNPROVEN" if count.unproven else "")
+        + (f", {count.disabled} disabled" if count.disabled else "")
+    )
