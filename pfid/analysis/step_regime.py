@@ -35,7 +35,8 @@ class SlowLimits:
         mode_ratio: how many times the lower mode a step takes that belongs to a second one.
         mode_share_min: share of steps in the second mode from which on it is one.
         mode_share_max: share up to which the rest is still the lower mode.
-        mode_window_steps: steps over which shares are counted.
+        mode_window_steps: steps over which shares are counted, or more of them where they do not
+            span twice ``held_s``.
         mode_episodes: how often the second mode must have come back; once is a shift or a pause.
     """
 
@@ -113,18 +114,17 @@ def read_regime(events: Sequence[StepEvent], baseline: Baseline, limits: RegimeL
     A median must also lie beyond nine of ten steps of the baseline, as far as its spread is
     known: of widely varying batches sixteen are often long by chance.
     """
-    parts = windows(events, baseline, steps=limits.mode_window_steps)
+    parts = windows(events, baseline, steps=limits.mode_window_steps, seconds=2 * limits.held_s)
     steps = sum(p.steps for p in parts)
     ratio = median_ratio(parts, limits.window_steps)
     if ratio is None:
         return Reading(regime=Regime.TOO_FEW, steps=steps)
     base = Reading(regime=Regime.NORMAL, ratio=ratio, steps=steps)
-    every = windows(events, baseline) if ratio >= limits.slow_ratio else parts
     wide = min(baseline.spread or 1.0, SPREAD_MAX)
     return (
-        _held(base, Regime.SHIFTED, every, max(limits.shifted_ratio, wide), limits)
+        _held(base, Regime.SHIFTED, parts, max(limits.shifted_ratio, wide), limits)
         or _two_modes(base, parts, limits)
-        or _held(base, Regime.SLOW, every, max(limits.slow_ratio, wide), limits)
+        or _held(base, Regime.SLOW, parts, max(limits.slow_ratio, wide), limits)
         or base
     )
 

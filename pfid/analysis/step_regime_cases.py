@@ -26,6 +26,8 @@ from pfid.spec.playbook_series import (
 
 FALLBACK: Final = 20.25
 """The playbook's fallback: a median of 19.75 s becomes one of about 400 s."""
+_NEWEST: Final = 320
+"""Events of a long series that a case keeps; more change nothing."""
 _LINEAR: Final = 6.87e-4
 _QUADRATIC: Final = 8.85e-8
 """A and B of the playbook's own fit (section 8), seconds per token and per token squared."""
@@ -42,12 +44,19 @@ class Case:
 
 def regime_cases(limits: RegimeLimits) -> Iterator[Case]:
     """Every case, for the limits in force."""
+    yield from regime_edges(limits)
     yield from _playbook()
-    yield from _edges(limits)
-    yield from _mode_edges(limits)
-    yield from _harmless(limits)
+    yield from _harmless()
     yield from _clocks()
     yield from _bars(limits)
+
+
+def regime_edges(limits: RegimeLimits) -> Iterator[Case]:
+    """Only those just either side of a limit."""
+    yield from _shift_edges(limits)
+    yield from _mode_edges(limits)
+    few = _of([10.0] * max(limits.window_steps, 4), 10.0)  # the first of them does not count
+    yield Case(name="too_few_steps", steps=few, regime=Regime.TOO_FEW)
 
 
 def _playbook() -> Iterator[Case]:
@@ -69,15 +78,14 @@ def _playbook() -> Iterator[Case]:
     yield Case(name="every_fifth_step_falls_back", steps=steps, regime=Regime.SECOND_MODE)
 
 
-def _edges(limits: RegimeLimits) -> Iterator[Case]:
+def _shift_edges(limits: RegimeLimits) -> Iterator[Case]:
     """The ratios, the steps a shift must hold, and the wall time it must hold."""
     base_s = limits.held_s  # each step alone outlasts the wall floor
     lead, window = _lead(limits), max(limits.window_steps, 4)
     held = 2 * (lead + window)
 
     def shifted(ratio: float, slow: int, each_s: float = base_s) -> FixedSteps:
-        fast = READ_EVENTS - slow
-        return _of([each_s] * fast + [each_s * ratio] * slow, each_s)
+        return _of([each_s] * limits.mode_window_steps + [each_s * ratio] * slow, each_s)
 
     for name, ratio, regime in (
         ("at_shifted_ratio", limits.shifted_ratio * 1.05, Regime.SHIFTED),
@@ -107,18 +115,18 @@ def _mode_edges(limits: RegimeLimits) -> Iterator[Case]:
     def among(slow: int, ratio: float = far) -> FixedSteps:
         at = {i * recent // slow for i in range(slow)} if slow else set()
         tail = [base_s * (ratio if i in at else 1.0) for i in range(recent)]
-        return _of([base_s] * (READ_EVENTS - recent) + tail, base_s)
+        return _of([base_s] * window + tail, base_s)
 
     def bursts(times: int) -> FixedSteps:
         length = math.ceil(few / max(times, 1))
         burst = [base_s * far] * length + [base_s] * (recent // (times + 1) - length)
         tail = burst * times
-        return _of([base_s] * (READ_EVENTS - len(tail)) + tail, base_s)
+        return _of([base_s] * window + tail, base_s)
 
     def fast(low: int) -> FixedSteps:
         at = {i * recent // low for i in range(low)}
         tail = [base_s / (far if i in at else 1.0) for i in range(recent)]
-        return _of([base_s] * (READ_EVENTS - recent) + tail, base_s)
+        return _of([base_s] * window + tail, base_s)
 
     few = math.ceil(window * limits.mode_share_min - 1e-9)
     least = math.ceil(window * (1 - limits.mode_share_max) - 1e-9)
@@ -133,7 +141,7 @@ def _mode_edges(limits: RegimeLimits) -> Iterator[Case]:
     yield _mode("came_back_too_seldom", bursts(limits.mode_episodes - 1), seen=False)
 
 
-def _harmless(limits: RegimeLimits) -> Iterator[Case]:
+def _harmless() -> Iterator[Case]:
     """What has fooled other detectors."""
     straggler = [10.0] * 60
     straggler[50] = 400.0
@@ -151,8 +159,6 @@ def _harmless(limits: RegimeLimits) -> Iterator[Case]:
     yield Case(name="wide_and_fallen_back", steps=_sized(sizes, 20.0), regime=Regime.SHIFTED)
     beyond = [16384] * 100 + [24576] * 50
     yield Case(name="wider_than_ever", steps=_sized(beyond, 1.0), regime=Regime.NORMAL)
-    few = _of([10.0] * max(limits.window_steps, 4), 10.0)  # the first of them does not count
-    yield Case(name="too_few_steps", steps=few, regime=Regime.TOO_FEW)
 
 
 def _clocks() -> Iterator[Case]:
@@ -201,7 +207,7 @@ def _plain(median_s: float) -> Baseline:
 
 
 def _of(seconds: Sequence[float], median_s: float) -> FixedSteps:
-    kept = tuple(seconds)[-READ_EVENTS:]
+    kept = tuple(seconds)[-_NEWEST:]
     events = step_series(kept, first_index=len(seconds) - len(kept) + 1)
     return _fixed(events, median_s)
 

@@ -55,6 +55,8 @@ def expected_s(baseline: Baseline, event: StepEvent) -> float:
     Outside the sizes that the baseline rests on it errs towards patience: not less than at the
     smallest size, and growing with the square beyond the largest.
     """
+    if baseline.sized_by is None:
+        return baseline.median_s
     size = size_of(event, baseline.sized_by)
     low, high = baseline.min_size, baseline.max_size
     if size is None or low is None or high is None:

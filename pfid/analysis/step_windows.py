@@ -5,10 +5,8 @@ up to one; asynchronous work is launched in bursts. Their neighbours are put tog
 error is small, and judged as elapsed time over steps.
 """
 
-import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from pfid.analysis.step_size import expected_s
 from pfid.domain.step import Phase, StepClock, StepEvent
@@ -20,26 +18,21 @@ ASYNCHRONOUS_STEPS: Final = 16
 """Launches run ahead of the device by a few steps; over this many they cannot."""
 
 _FEWEST: Final = 16
+_COARSE: Final = frozenset({StepClock.ASYNCHRONOUS, StepClock.COUNTER})
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
+class Window(NamedTuple):
     """One or more steps that are judged as a whole.
 
     Attributes:
         steps: optimizer steps in it.
         seconds: time they took together.
-        due_s: time they should have taken; equal to ``seconds`` in units of the baseline.
+        ratio: how many times longer than they should have taken.
     """
 
     steps: int
     seconds: float
-    due_s: float
-
-    @property
-    def ratio(self) -> float:
-        """How many times longer than due."""
-        return self.seconds / self.due_s if self.due_s > 0 else 0.0
+    ratio: float
 
 
 def timed(events: Iterable[StepEvent]) -> list[StepEvent]:
@@ -53,46 +46,35 @@ def whole_seconds(event: StepEvent) -> bool:
 
 
 def windows(
-    events: Sequence[StepEvent], baseline: Baseline, *, steps: int | None = None
+    events: Sequence[StepEvent], baseline: Baseline, *, steps: int, seconds: float
 ) -> list[Window]:
-    """Cut ``events`` into windows, oldest first, against what ``baseline`` lets expect.
+    """Cut the newest of ``events`` into windows, oldest first, against ``baseline``.
 
-    They are cut from the newest event backwards; an incomplete oldest window is left out. Where
-    the clock is good enough each event is a window of its own.
-
-    Args:
-        events: oldest first.
-        baseline: what a step should take.
-        steps: stop once the windows hold this many, and are ``_FEWEST``; None for all there are.
+    They are cut from the newest event backwards until they hold ``steps``, ``seconds`` and a few
+    windows, or nothing is left; an incomplete oldest window is left out. Where the clock is good
+    enough each event is a window of its own.
     """
-    kept = timed(events)
     found: list[Window] = []
-    missing = math.inf if steps is None else steps
-    open_: Window | None = None
-    for event in reversed(kept):
-        part = _window(event, baseline)
-        open_ = part if open_ is None else _join(part, open_)
-        least_s = COARSE_WINDOW_S if whole_seconds(event) else 0.0
-        if open_.seconds >= least_s and open_.steps >= _least_steps(event):
-            found.append(open_)
-            missing -= open_.steps
-            open_ = None
-            if missing <= 0 and len(found) >= _FEWEST:
-                break
+    open_steps, open_s, open_due_s = 0, 0.0, 0.0
+    for event in reversed(events):
+        if event.seconds is None or event.phase is not Phase.TRAIN:
+            continue
+        open_steps += event.interval_steps
+        open_s += event.seconds
+        open_due_s += expected_s(baseline, event) * event.interval_steps
+        if event.clock in _COARSE and not _whole(event, open_steps, open_s):
+            continue
+        found.append(Window(open_steps, open_s, open_s / open_due_s if open_due_s else 0.0))
+        steps, seconds = steps - open_steps, seconds - open_s
+        open_steps, open_s, open_due_s = 0, 0.0, 0.0
+        if steps <= 0 and seconds <= 0 and len(found) >= _FEWEST:
+            break
     found.reverse()
     return found
 
 
-def _least_steps(event: StepEvent) -> int:
-    return ASYNCHRONOUS_STEPS if event.clock is StepClock.ASYNCHRONOUS else 1
-
-
-def _window(event: StepEvent, baseline: Baseline) -> Window:
-    due_s = expected_s(baseline, event) * event.interval_steps
-    return Window(event.interval_steps, event.seconds or 0.0, due_s)
-
-
-def _join(older: Window, newer: Window) -> Window:
-    return Window(
-        older.steps + newer.steps, older.seconds + newer.seconds, older.due_s + newer.due_s
-    )
+def _whole(event: StepEvent, steps: int, seconds: float) -> bool:
+    """Whether a window that ``event`` closes is long enough for its clock."""
+    if event.clock is StepClock.ASYNCHRONOUS:
+        return steps >= ASYNCHRONOUS_STEPS
+    return seconds >= COARSE_WINDOW_S or not whole_seconds(event)

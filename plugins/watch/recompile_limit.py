@@ -30,7 +30,7 @@ from pfid.analysis.step_regime import (
     read_regime,
     with_shift,
 )
-from pfid.analysis.step_regime_cases import regime_cases
+from pfid.analysis.step_regime_cases import FALLBACK, regime_edges
 from pfid.analysis.step_windows import timed
 from pfid.domain.step import StepEvent
 from pfid.domain.step_summary import Baseline, BaselineSource
@@ -47,8 +47,8 @@ from pfid.spec import (
     hookimpl,
     reported,
 )
-from pfid.spec.fakes import CONTROL_SUBJECT, FixedLog, FixedSteps
-from pfid.spec.playbook_series import RUN_1_RANKS
+from pfid.spec.fakes import CONTROL_SUBJECT, FixedLog, FixedSteps, moving, step_series
+from pfid.spec.playbook_series import RUN_1_N, RUN_1_RANKS, run_1
 from pfid.spec.ports.log import LogFacts, Marker, MarkerSeen
 
 ANSWERS: Final = Answers(
@@ -139,23 +139,26 @@ def _consequence(seen: Seen, baseline: Baseline, regime: Regime, limits: SlowLim
 
 def controls(limits: SlowLimits) -> Iterable[Control]:
     """Each regime after a hit; a hit too young to tell, or older than what it is held against."""
-    cases = {}
-    for case in regime_cases(with_shift(limits)):
-        cases[case.name] = case.steps
+    for case in regime_edges(with_shift(limits)):
         yield _control(case.name, BY_REGIME.get(case.regime, f"{HIT}seen"), case.steps, at=0)
-    steady, slow = cases["playbook_run_1"], cases["run_1_slow_from_step_0"]
-    newest = steady.events[-1].index
-    yield _control("just_hit", f"{HIT}unknown", steady, at=newest - 2 * limits.window_steps + 1)
-    yield _control("hit_a_while_ago", f"{HIT}not_seen", steady, at=newest - 100)
-    own = Baseline(median_s=RUN_1_RANKS[50], source=BaselineSource.OWN_EARLY_STEPS, n=32)
+    each_s, n = run_1()[-300:], 300
+    first = Baseline(median_s=RUN_1_RANKS[50], source=BaselineSource.EARLIER_RUNS, n=RUN_1_N)
+    own = replace(first, source=BaselineSource.OWN_EARLY_STEPS, n=32)
+    moves = moving(steps_seen=n, last_index=n)
+    steady = FixedSteps(events=step_series(each_s), held_against=first, moves=moves)
+    fallen = replace(steady, events=step_series(tuple(s * FALLBACK for s in each_s)))
+    yield _control("playbook_run_1", f"{HIT}not_seen", steady, at=0)
+    yield _control("fallen_back_silently", f"{HIT}seen", fallen, at=0)
+    yield _control("just_hit", f"{HIT}unknown", steady, at=n - 2 * limits.window_steps + 1)
+    yield _control("hit_a_while_ago", f"{HIT}not_seen", steady, at=n - 2 * limits.window_steps)
     measured = replace(steady, held_against=own)
     yield _control("hit_within_its_own_measure", f"{HIT}unknown", measured, at=32)
     yield _control("hit_after_its_own_measure", f"{HIT}not_seen", measured, at=33)
     alone = replace(steady, held_against=None)
     yield _control("hit_and_nothing_to_compare", f"{HIT}unknown", alone, at=0)
-    yield _control("slow_without_a_hit", "no_hit", slow)
-    yield _control("words_in_a_source_listing", "no_hit", slow, at=0, count=0)
-    yield _control("log_gone", "no_log", slow, log=None)
+    yield _control("slow_without_a_hit", "no_hit", fallen)
+    yield _control("words_in_a_source_listing", "no_hit", fallen, at=0, count=0)
+    yield _control("log_gone", "no_log", fallen, log=None)
 
 
 def _control(
