@@ -6,7 +6,8 @@ first byte says who should. Lines are cut at LF and CR alike, and of a line that
 """
 
 import re
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from pfid.formats import markers, phases
@@ -44,7 +45,8 @@ class Candidate(NamedTuple):
     reader: Reader | None
 
 
-class _Target(NamedTuple):
+@dataclass(frozen=True, slots=True, eq=False)
+class _Target:
     kind: str
     triggers: tuple[bytes, ...]
     reader: Reader | None = None
@@ -68,47 +70,56 @@ class Scanner:
         targets = _targets({**json_lines.PRESETS, **jsonl_keys})
         triggers = [trigger for target in targets for trigger in target.triggers]
         self._everything = compile_bytes(b"|".join(triggers))
-        self._by_first_byte: dict[int, list[tuple[re.Pattern[bytes], _Target]]] = {}
-        for target in targets:
-            for trigger in target.triggers:
-                entry = (re.compile(trigger), target)
-                self._by_first_byte.setdefault(_first_byte(trigger), []).append(entry)
+        self._by_first_byte = _dispatch(targets)
         self._regexes = tuple(
             RegexDialect(name, pattern) for name, pattern in regex_dialects.items()
         )
 
-    def candidates(self, body: bytes) -> Iterator[Candidate]:
-        """Yield candidates in the order of their lines, each line once per reader."""
-        found = self._triggered(body)
-        if not self._regexes:
-            return found
-        own = [each for dialect in self._regexes for each in _configured(body, dialect)]
-        return iter(sorted([*found, *own], key=lambda candidate: candidate.start))
-
-    def _triggered(self, body: bytes) -> Iterator[Candidate]:
+    def candidates(self, body: bytes) -> list[Candidate]:
+        """Return candidates in the order of their lines, each line once per reader."""
+        found: list[Candidate] = []
         at: int | None = 0
         while at is not None:
-            at = yield from self._until_over_long(body, at)
+            at = self._collect(body, at, found)
+        for dialect in self._regexes:
+            found += _configured(body, dialect)
+        if self._regexes:
+            found.sort(key=lambda candidate: candidate.start)
+        return found
 
-    def _until_over_long(self, body: bytes, begin: int) -> Generator[Candidate, None, int | None]:
-        """Go on until a line is too long; return where the next one begins, None at the end."""
+    def _collect(self, body: bytes, begin: int, found: list[Candidate]) -> int | None:
+        """Collect until a line is too long; return where the next one begins, None at the end."""
         start = end = -1
-        seen: set[int] = set()
+        seen: list[_Target] = []
         for match in self._everything.finditer(body, begin):
-            at = match.start()
+            at, hit_end = match.span()
             if at >= end:
                 start, end = line_around(body, at)
-                seen = set()
                 if start < 0:
                     return end
-            for pattern, target in self._by_first_byte[body[at]]:
-                if id(target) in seen:
-                    continue
-                hit = pattern.match(body, at)
-                if hit is not None and hit.end() <= end:
-                    seen.add(id(target))
-                    yield Candidate(start, body[start:end], target.kind, target.reader)
+                seen = []
+            target = self._by_first_byte[body[at]]
+            if not isinstance(target, _Target):
+                target = next(one for trigger, one in target if trigger.match(body, at))
+            if hit_end <= end and target not in seen:
+                seen.append(target)
+                found.append(Candidate(start, body[start:end], target.kind, target.reader))
         return None
+
+
+_Choice = tuple[tuple[re.Pattern[bytes], _Target], ...]
+
+
+def _dispatch(targets: tuple[_Target, ...]) -> dict[int, _Target | _Choice]:
+    """Who should look, by the first byte of a match; where that does not say it, by the trigger."""
+    sharing: dict[int, list[tuple[re.Pattern[bytes], _Target]]] = {}
+    for target in targets:
+        for trigger in target.triggers:
+            sharing.setdefault(_first_byte(trigger), []).append((re.compile(trigger), target))
+    return {
+        byte: entries[0][1] if len({one.triggers for _, one in entries}) == 1 else tuple(entries)
+        for byte, entries in sharing.items()
+    }
 
 
 def _targets(presets: Mapping[str, Mapping[str, str]]) -> tuple[_Target, ...]:
@@ -132,14 +143,14 @@ def _first_byte(trigger: bytes) -> int:
 
 def line_around(body: bytes, at: int) -> tuple[int, int]:
     """Return begin and end of the line at ``at``; (-1, begin of the next) if it is too long."""
-    low = max(at - MAX_LINE_BYTES, 0)
-    feed = body.rfind(b"\n", low, at)
-    begin = max(body.rfind(b"\r", max(feed, low), at), feed) + 1
+    low = at - MAX_LINE_BYTES if at > MAX_LINE_BYTES else 0
+    begin = body.rfind(b"\n", low, at) + 1
+    begin = body.rfind(b"\r", begin or low, at) + 1 or begin
     if not begin and low:
         return -1, _next_line(body, at)
-    limit = min(begin + MAX_LINE_BYTES, len(body))
-    end = body.find(b"\n", at, limit)
-    end = limit if end < 0 else end
+    end = body.find(b"\n", at, begin + MAX_LINE_BYTES)
+    if end < 0:
+        end = min(begin + MAX_LINE_BYTES, len(body))
     turn = body.find(b"\r", at, end)
     return begin, end if turn < 0 else turn
 

@@ -9,6 +9,7 @@ _LABEL: Final = re.compile(
     rb"|\[[A-Za-z_]{0,12} ?(\d{1,6})\]: ?"  # torchrun, torch logging: [rank1]: [default0]:
     rb"|(\d{1,5}): {0,1}(?=\D)"  # srun --label
 )
+_LABEL_BEGINS: Final = frozenset(b"%c" % byte for byte in b"[0123456789")
 
 
 def without_ansi(text: bytes) -> bytes:
@@ -18,6 +19,8 @@ def without_ansi(text: bytes) -> bytes:
 
 def split_label(text: bytes) -> tuple[int | None, bytes]:
     """Cut a launcher's rank label off: its rank, None if there is none, and the rest."""
+    if text[:1] not in _LABEL_BEGINS:
+        return None, text
     found = _LABEL.match(text)
     if found is None:
         return None, text

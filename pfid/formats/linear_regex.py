@@ -20,11 +20,11 @@ class Match(Protocol):
         """Offset of the first byte."""
         ...
 
-    def end(self) -> int:
-        """Offset behind the last byte."""
+    def span(self) -> tuple[int, int]:
+        """Offsets of the first byte and behind the last."""
         ...
 
-    def group(self, name: str, /) -> bytes | None:
+    def group(self, name: bytes, /) -> bytes | None:
         """Text of a named group; None if it took no part."""
         ...
 
@@ -33,7 +33,7 @@ class Pattern(Protocol):
     """The part of a pattern that pfid uses."""
 
     @property
-    def groupindex(self) -> dict[str, int]:
+    def groupindex(self) -> dict[bytes, int]:
         """Named groups."""
         ...
 

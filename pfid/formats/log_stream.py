@@ -6,12 +6,12 @@ alone, not on how they were cut into chunks (arrival times aside).
 """
 
 from collections import Counter, deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 from pfid.domain.step import Phase, StepEvent
 from pfid.formats import markers, phases
-from pfid.formats.candidates import MAX_LINE_BYTES, Candidate, Scanner
+from pfid.formats.candidates import MAX_LINE_BYTES, Scanner
 from pfid.formats.dialects import hf_dict, lightning, tqdm
 from pfid.formats.dialects.bar import read_bar
 from pfid.formats.marker_log import MarkerLog
@@ -82,18 +82,18 @@ class LogParser:
         data = self._tail + data
         cut = max(data.rfind(b"\n"), data.rfind(b"\r")) + 1
         body, self._tail = data[:cut], data[cut:]
-        events = list(self._read(body, at_s))
+        events = self._read(body, at_s)
         if len(self._tail) > MAX_LINE_BYTES:
             self._tail, self._over_long = self._tail[:MAX_LINE_BYTES], True
         if at_s is not None and b"]" in self._tail and not self._over_long:
             # A bar has no end of line until it is drawn again, which may be minutes later.
-            events += self._unfinished_bar(at_s)
+            self._unfinished_bar(at_s, events)
         return events
 
     def finish(self, at_s: float | None = None) -> list[StepEvent]:
         """Take a last line that has no end."""
         tail, self._tail, self._over_long = self._tail, b"", False
-        return list(self._read(tail, at_s))
+        return self._read(tail, at_s)
 
     def truncated(self) -> None:
         """The file shrank: what comes next stands at its beginning."""
@@ -120,36 +120,39 @@ class LogParser:
         self._over_long = False
         return data[min(ends) :]
 
-    def _read(self, body: bytes, at_s: float | None) -> Iterator[StepEvent]:
+    def _read(self, body: bytes, at_s: float | None) -> list[StepEvent]:
+        events: list[StepEvent] = []
         counted = 0
-        for found in self._scanner.candidates(body):
-            self._lines += body.count(b"\n", counted, found.start)
-            counted = found.start
-            yield from self._line(found, self._lines + 1, at_s)
+        for start, text, kind, reader in self._scanner.candidates(body):
+            self._lines += body.count(b"\n", counted, start)
+            counted = start
+            if reader is not None:
+                reading = reader(text)
+                if reading is not None:
+                    self._step(reading, at_s, events)
+            elif kind == "bar":
+                self._bar(text, at_s, events)
+            else:
+                self._other(kind, text, at_s)
         self._lines += body.count(b"\n", counted)
+        return events
 
-    def _line(self, found: Candidate, line: int, at_s: float | None) -> Iterator[StepEvent]:
-        if found.reader is not None:
-            reading = found.reader(found.text)
-            if reading is not None:
-                yield from self._step(reading, line, at_s)
-        elif found.kind == "bar":
-            yield from self._bar(found.text, line, at_s)
-        elif found.kind == "hf_dict":
-            self._hf_dict(found.text)
-        elif found.kind == "marker":
-            self._mark(found.text, line, at_s)
+    def _other(self, kind: str, text: bytes, at_s: float | None) -> None:
+        if kind == "hf_dict":
+            self._hf_dict(text)
+        elif kind == "marker":
+            self._mark(text, at_s)
         else:
-            self._enter(phases.phase_of(found.text))
+            self._enter(phases.phase_of(text))
 
-    def _bar(self, text: bytes, line: int, at_s: float | None) -> Iterator[StepEvent]:
+    def _bar(self, text: bytes, at_s: float | None, events: list[StepEvent]) -> None:
         bar = read_bar(text)
         if bar is None:
             return
         role = tqdm.role_of(bar)
         reading = (lightning.read(bar) or tqdm.read(bar)) if role is tqdm.BarRole.STEPS else None
         if reading is not None and reading.key not in self._evaluation_keys:
-            yield from self._step(reading, line, at_s)
+            self._step(reading, at_s, events)
             self._done_bar = reading.key if bar.n == bar.total else self._done_bar
         elif role is tqdm.BarRole.EVALUATION or reading is not None:
             self._enter(Phase.EVAL)
@@ -158,10 +161,10 @@ class LogParser:
         elif len(self._other_bars) < MAX_BARS:
             self._other_bars.setdefault(bar.description[:80], bar.unit)
 
-    def _unfinished_bar(self, at_s: float) -> Iterator[StepEvent]:
-        for found in self._scanner.candidates(self._tail):
-            if found.kind == "bar":
-                yield from self._bar(found.text, self._lines + 1, at_s)
+    def _unfinished_bar(self, at_s: float, events: list[StepEvent]) -> None:
+        for candidate in self._scanner.candidates(self._tail):
+            if candidate.kind == "bar":
+                self._bar(candidate.text, at_s, events)
 
     def _hf_dict(self, text: bytes) -> None:
         said = hf_dict.read(text)
@@ -184,9 +187,9 @@ class LogParser:
             self._evaluation_keys.add(self._done_bar)
         self._done_bar = None
 
-    def _mark(self, text: bytes, line: int, at_s: float | None) -> None:
+    def _mark(self, text: bytes, at_s: float | None) -> None:
         for seen in markers.sightings(text):
-            self._markers.add(seen, text, line, at_s, self._last_index)
+            self._markers.add(seen, text, self._lines + 1, at_s, self._last_index)
             if seen.genuine:
                 self._tracker.broken |= seen.marker in {Marker.TRACEBACK, Marker.RUN_HEADER}
                 self._tracker.resumed |= seen.marker is Marker.RESUMED
@@ -195,12 +198,12 @@ class LogParser:
         if phase is not None:
             self._phase = self._gap = phase
 
-    def _step(self, reading: Reading, line: int, at_s: float | None) -> Iterator[StepEvent]:
-        for taken in self._tracker.take(reading, line, at_s):
-            self._dialects[taken.reading.dialect] += 1
+    def _step(self, reading: Reading, at_s: float | None, events: list[StepEvent]) -> None:
+        for taken in self._tracker.take(reading, self._lines + 1, at_s):
+            self._dialects[reading.dialect] += 1
             event = self._event(taken, at_s)
             if event is not None:
-                yield event
+                events.append(event)
 
     def _event(self, taken: Taken, at_s: float | None) -> StepEvent | None:
         reading, series, timing = taken

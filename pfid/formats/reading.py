@@ -1,6 +1,7 @@
 """What one line of a log says about one step, before it is known which series it belongs to."""
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from pfid.domain.step import StepClock
 
@@ -51,3 +52,14 @@ class Reading(NamedTuple):
     width: int | None = None
     loss: float | None = None
     skipped: int = 0
+
+
+def plain_reading(reading: Reading) -> list[Any]:
+    """Return plain data."""
+    return [value.value if isinstance(value, StepClock) else value for value in reading]
+
+
+def restored_reading(plain: Sequence[Any]) -> Reading:
+    """Return the reading that plain data came from."""
+    reading = Reading(*plain)
+    return reading._replace(clock=StepClock(reading.clock))

@@ -15,6 +15,8 @@ COARSE_S: Final = 2.0
 JUMP_FACTOR: Final = 4
 """A counter that leaps this many times its usual stride was moved, it did not work."""
 EARLY_FACTOR: Final = 3
+PACE_WEIGHT: Final = 0.1
+"""Of the newest step in the mean that foretells the next line; never a step time."""
 MEMORY_POINTS: Final = 2048
 STATE_POINTS: Final = 64
 
@@ -171,7 +173,8 @@ class Series:
             self._rebase(index, reading.clock_s, at_s)
             self.usual_stride = max(timing.interval, self.usual_stride // 2)
             if timing.seconds is not None:
-                self.pace_s = timing.seconds / timing.interval
+                pace_s = timing.seconds / timing.interval
+                self.pace_s += (pace_s - self.pace_s) * (PACE_WEIGHT if self.pace_s else 1)
         return timing
 
     def _begin(self, reading: Reading, index: int) -> None:

@@ -10,7 +10,7 @@ second attempt (it does not).
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
-from pfid.formats.reading import Reading
+from pfid.formats.reading import Reading, plain_reading, restored_reading
 from pfid.formats.series import MEMORY_POINTS, Series, Timing
 
 MAX_LIVE: Final = 8
@@ -230,13 +230,17 @@ class Tracker:
         return len(back) - resumed + self._gone[False], resumed + self._gone[True]
 
     def state(self) -> dict[str, Any]:
-        """Return plain data; what is held back is not in it (it would come again as copies)."""
+        """Return plain data."""
         return {
             "next": self._next,
             "series": [one.state() for one in self.series[-MAX_KEYS:]],
             "live": [[key, [one.number for one in live]] for key, live in self._live.items()],
             "last": [[key, one.number] for key, one in self._last.items()],
             "flags": [self.broken, self.resumed],
+            "held": [
+                [key, [[plain_reading(h.reading), h.line, h.at_s] for h in held]]
+                for key, held in self._held.items()
+            ],
             "turn": self._turn,
             "gone": list(self._gone),
         }
@@ -254,6 +258,8 @@ class Tracker:
             if number in by_number:
                 tracker._last[key] = by_number[number]
         tracker.broken, tracker.resumed = state["flags"]
+        for key, held in state["held"]:
+            tracker._held[key] = [Held(restored_reading(r), line, at_s) for r, line, at_s in held]
         tracker._turn, tracker._gone = state["turn"], list(state["gone"])
         return tracker
 

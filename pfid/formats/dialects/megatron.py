@@ -15,24 +15,25 @@ from pfid.formats.reading import Reading
 
 NAME: Final = "megatron"
 TRIGGERS: Final = (rb"\(ms\): {1,12}\d",)
-_LINE: Final = re.compile(
-    rb"iteration +(\d{1,15})/ *(\d{1,15}) \|(?:[^|\r\n]*\|)*? "
-    rb"elapsed time per iteration \(ms\): +([\d.]{1,30})"
+_ITERATION: Final = re.compile(rb"iteration +(\d{1,15})/ *(\d{1,15}) \|")
+_TIME: Final = b"elapsed time per iteration (ms): "
+_REST: Final = re.compile(
+    rb" *([\d.]{1,30})[^\r\n]*?(?:\| (?:lm[ -]loss|loss|reduced_train_loss): +([-+\w.]{1,30})|\Z)"
 )
-_LOSS: Final = re.compile(rb"\| (?:lm[ -]loss|loss|reduced_train_loss): +([-+\w.]{1,30})")
-_SKIPPED: Final = re.compile(rb"\| number of skipped iterations: +(\d{1,9})")
+_SKIPPED: Final = b"| number of skipped iterations: "
 
 
 def read(raw: bytes) -> Reading | None:
     """Return the reading of a line; None if it is not an iteration line."""
     rank, text = split_label(without_ansi(raw))
-    found = _LINE.search(text)
-    if found is None:
+    at = text.find(_TIME)
+    found = _ITERATION.search(text, 0, at) if at > 0 else None
+    rest = None if found is None else _REST.match(text, at + len(_TIME))
+    if found is None or rest is None:
         return None
-    index, milliseconds = whole(found[1]), finite(found[3])
+    index, milliseconds = whole(found[1]), finite(rest[1])
     if index is None or milliseconds is None:
         return None
-    loss, skipped = _LOSS.search(text), _SKIPPED.search(text)
     return Reading(
         dialect=NAME,
         key=NAME,
@@ -42,6 +43,11 @@ def read(raw: bytes) -> Reading | None:
         total=whole(found[2]),
         pauses_inside=False,
         rank=rank,
-        loss=None if loss is None else real(loss[1]),
-        skipped=0 if skipped is None else int(skipped[1]),
+        loss=real(rest[2]),
+        skipped=_skipped(text),
     )
+
+
+def _skipped(text: bytes) -> int:
+    at = text.find(_SKIPPED)
+    return 0 if at < 0 else whole(text[at + len(_SKIPPED) :].split(b"|", 1)[0].strip()) or 0
