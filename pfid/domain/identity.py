@@ -25,3 +25,22 @@ class ProcessIdentity:
     start_ticks: int | None
     pid_namespace: int | None = None
     pidfd_inode: int | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identified:
+    """Who is behind a pidfd.
+
+    Attributes:
+        identity: None once the process is reaped; nothing can be read of it then.
+        uid: real user id, None likewise.
+        started_at_s: wall time of its start, Unix seconds, None likewise.
+        ended: whether it is over, reaped or not.
+        comm: its short name; untrusted.
+    """
+
+    identity: ProcessIdentity | None
+    uid: int | None
+    started_at_s: float | None
+    ended: bool
+    comm: str = ""

@@ -210,7 +210,8 @@ Reply = Registered | Done | Refused | SnapshotReply | RunReply | EventsReply
 
 _request_decoder: Final = msgspec.json.Decoder(Request)
 _reply_decoder: Final = msgspec.json.Decoder(Reply)
-_encoder: Final = msgspec.json.Encoder()
+_encoder: Final = msgspec.json.Encoder(enc_hook=dict)
+"""Any mapping becomes an object: frozen ones are no dict."""
 
 
 def encode(message: Request | Reply) -> bytes:

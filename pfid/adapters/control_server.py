@@ -1,0 +1,364 @@
+"""The control socket's server: one thread, no client can hold up another.
+
+It frames, decodes, counts and looks at descriptors; what a request means is the loop's business.
+Silent, half-open, slow and garbage-sending clients cost a descriptor until they are cut off.
+"""
+
+import contextlib
+import os
+import queue
+import selectors
+import socket
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from pfid.adapters.control_connection import Connection, Incoming, Peer, close_all, peer_of
+from pfid.adapters.descriptor_inspector import DescriptorInspector, Inspection
+from pfid.adapters.unix_address import socket_address
+from pfid.domain.errors import WireError
+from pfid.policy import token_bucket
+from pfid.wire.control import (
+    HandOver,
+    Refused,
+    Register,
+    Reply,
+    Request,
+    Role,
+    decode_request,
+    encode,
+)
+
+STUCK_S: Final = 10.0
+"""Half a request, or a reply nobody reads, is waited for so long."""
+_ACCEPT_PAUSE_S: Final = 0.5
+_ROOT: Final = 0
+_SILENT_FILE: Final = Refused(
+    code="bad_descriptor",
+    message="a handed-over file did not answer in time",
+    remedy="check that its file system is alive",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Allowance:
+    """What one user may do; root is not counted."""
+
+    connections: int = 64
+    connections_in_all: int = 1024
+    requests_per_s: float = 200.0
+    requests_burst: float = 1000.0
+
+
+OnRequest = Callable[[Peer, Request, tuple[int, ...]], None]
+
+
+class ControlServer:
+    """Binds, listens, answers."""
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        mode: int,
+        on_request: OnRequest,
+        on_left: Callable[[int], None],
+        look: Callable[[int], str],
+        allowance: Allowance | None = None,
+    ) -> None:
+        """Bind the socket; nobody is answered before ``start``.
+
+        Args:
+            path: where; a stale socket there is replaced, a live one is not.
+            mode: of the socket, decides who may connect.
+            on_request: gets a request and its descriptors, which become its own; called in the
+                server's thread, only hands on.
+            on_left: gets the ``conn`` of a client that left.
+            look: see DescriptorInspector.
+            allowance: see there.
+
+        Raises:
+            OSError: if it cannot be bound.
+        """
+        self._path = path
+        self._on_request = on_request
+        self._on_left = on_left
+        self._allowance = allowance or Allowance()
+        self._inspector = DescriptorInspector(look, self._inspected)
+        self._inspected_for: dict[int, tuple[Peer, Request, tuple[int, ...]]] = {}
+        self._connections: dict[int, Connection] = {}
+        self._by_uid: Counter[int] = Counter()
+        self._buckets: dict[int, token_bucket.Bucket] = {}
+        self._next_conn = 1
+        self._next_tag = 0
+        self._accept_again_s = 0.0
+        self._stopping = False
+        self._commands: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._wake_fd = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+        self._listener = _bound(path, mode)
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(self._wake_fd, selectors.EVENT_READ, None)
+        self._selector.register(self._listener, selectors.EVENT_READ, None)
+        self._thread = threading.Thread(target=self._run, name="control", daemon=True)
+
+    def start(self) -> None:
+        """Begin to answer."""
+        self._thread.start()
+
+    def reply(self, conn: int, reply: Reply) -> None:
+        """Answer a client's request; from any thread. A client that left is no matter."""
+        self._command(("reply", conn, reply))
+
+    def close(self) -> None:
+        """Stop and remove the socket."""
+        self._stopping = True
+        self._command(None)
+        if self._thread.ident is not None:
+            self._thread.join()
+        for connection in list(self._connections.values()):
+            self._drop(connection)
+        self._listener.close()
+        self._selector.close()
+        os.close(self._wake_fd)
+        with contextlib.suppress(OSError):
+            self._path.unlink()
+
+    def _command(self, command: Any) -> None:
+        self._commands.put(command)
+        with contextlib.suppress(OSError):
+            os.eventfd_write(self._wake_fd, 1)
+
+    def _inspected(self, inspection: Inspection) -> None:
+        self._command(("inspected", inspection, None))
+
+    # Everything below runs in the server's thread.
+
+    def _run(self) -> None:
+        while not self._stopping:
+            for key, events in self._selector.select(self._wait_s()):
+                if key.data is not None:
+                    self._serve(key.data, events)
+                elif key.fd == self._wake_fd:
+                    self._obey()
+                else:
+                    self._accept()
+            self._look_at_the_clock()
+
+    def _wait_s(self) -> float | None:
+        now_s = time.monotonic()
+        due = [self._inspector.next_due_s(), self._accept_again_s or None]
+        due += [
+            c.blocked_since_s + STUCK_S
+            for c in self._connections.values()
+            if c.blocked_since_s is not None
+        ]
+        known = [d for d in due if d is not None]
+        return max(0.0, min(known) - now_s) if known else None
+
+    def _look_at_the_clock(self) -> None:
+        now_s = time.monotonic()
+        for inspection in self._inspector.overdue(now_s):
+            peer, _, fds = self._inspected_for[inspection.tag]
+            if not inspection.begun:
+                del self._inspected_for[inspection.tag]
+                close_all(fds)
+            self._answer(peer.conn, _SILENT_FILE)
+        for connection in list(self._connections.values()):
+            since_s = connection.blocked_since_s
+            if since_s is not None and now_s - since_s >= STUCK_S:
+                self._drop(connection)
+        if self._accept_again_s and now_s >= self._accept_again_s:
+            self._accept_again_s = 0.0
+            self._selector.register(self._listener, selectors.EVENT_READ, None)
+
+    def _obey(self) -> None:
+        with contextlib.suppress(BlockingIOError):
+            os.eventfd_read(self._wake_fd)
+        with contextlib.suppress(queue.Empty):
+            while (command := self._commands.get_nowait()) is not None:
+                kind, subject, value = command
+                if kind == "reply":
+                    self._answer(subject, value)
+                else:
+                    self._look_is_over(subject)
+
+    def _accept(self) -> None:
+        try:
+            sock, _ = self._listener.accept()
+        except BlockingIOError:
+            return
+        except OSError:  # no descriptors left: others may still be served
+            self._selector.unregister(self._listener)
+            self._accept_again_s = time.monotonic() + _ACCEPT_PAUSE_S
+            return
+        try:
+            peer = peer_of(sock, self._next_conn)
+        except OSError:
+            sock.close()
+            return
+        self._next_conn += 1
+        connection = Connection(sock, peer)
+        if self._too_many(peer.uid):
+            connection.send(encode(_quota("connections")), time.monotonic())
+            connection.close()
+            return
+        self._connections[peer.conn] = connection
+        self._by_uid[peer.uid] += 1
+        self._selector.register(sock, selectors.EVENT_READ, connection)
+
+    def _too_many(self, uid: int) -> bool:
+        if len(self._connections) >= self._allowance.connections_in_all:
+            return True
+        return uid != _ROOT and self._by_uid[uid] >= self._allowance.connections
+
+    def _serve(self, connection: Connection, events: int) -> None:
+        now_s = time.monotonic()
+        if connection.peer.conn not in self._connections:
+            return
+        if events & selectors.EVENT_WRITE and not connection.flush(now_s):
+            self._drop(connection)
+            return
+        if events & selectors.EVENT_READ:
+            try:
+                alive = connection.receive(now_s)
+            except WireError as error:
+                self._refuse_and_drop(connection, str(error))
+                return
+            if not alive:
+                self._drop(connection)
+                return
+        self._go_on(connection)
+
+    def _go_on(self, connection: Connection) -> None:
+        while connection.waiting and not connection.busy:
+            connection.busy = True
+            self._take(connection, connection.waiting.popleft())
+        if connection.peer.conn in self._connections:
+            wanted = selectors.EVENT_READ
+            if connection.unsent_bytes:
+                wanted |= selectors.EVENT_WRITE
+            self._selector.modify(connection.sock, wanted, connection)
+
+    def _take(self, connection: Connection, incoming: Incoming) -> None:
+        peer = connection.peer
+        try:
+            request = decode_request(incoming.body)
+        except WireError as error:
+            close_all(incoming.fds)
+            self._answer(peer.conn, Refused(code="bad_request", message=str(error)))
+            return
+        if not self._within_rate(peer.uid):
+            close_all(incoming.fds)
+            self._answer(peer.conn, _quota("requests per second"))
+            return
+        roles = request.roles if isinstance(request, Register | HandOver) else []
+        if len(roles) != len(incoming.fds):
+            close_all(incoming.fds)
+            said = f"{len(incoming.fds)} descriptors came for {len(roles)} roles"
+            self._answer(peer.conn, Refused(code="bad_descriptor", message=said))
+            return
+        files = [fd for fd, role in zip(incoming.fds, roles, strict=True) if role is not Role.PIDFD]
+        if not files:
+            self._on_request(peer, request, incoming.fds)
+            return
+        self._next_tag += 1
+        self._inspected_for[self._next_tag] = (peer, request, incoming.fds)
+        inspection = Inspection(uid=peer.uid, fds=files, tag=self._next_tag)
+        self._inspector.submit(inspection, time.monotonic())
+
+    def _look_is_over(self, inspection: Inspection) -> None:
+        self._inspector.finished(inspection, time.monotonic())
+        peer, request, fds = self._inspected_for.pop(inspection.tag)
+        if inspection.given_up:
+            close_all(fds)
+        elif inspection.problem or inspection.problem is None:
+            close_all(fds)
+            said = f"a handed-over file {inspection.problem or 'could not be looked at'}"
+            self._answer(peer.conn, Refused(code="bad_descriptor", message=said))
+        else:
+            self._on_request(peer, request, fds)
+
+    def _within_rate(self, uid: int) -> bool:
+        if uid == _ROOT:
+            return True
+        now_s = time.monotonic()
+        rules = self._allowance
+        bucket = self._buckets.get(uid) or token_bucket.full(
+            rules.requests_per_s, rules.requests_burst, now_s
+        )
+        self._buckets[uid], granted = token_bucket.take(bucket, now_s)
+        return granted
+
+    def _answer(self, conn: int, reply: Reply) -> None:
+        connection = self._connections.get(conn)
+        if connection is None:
+            return
+        connection.busy = False
+        if not connection.send(encode(reply), time.monotonic()):
+            self._drop(connection)
+            return
+        self._go_on(connection)
+
+    def _refuse_and_drop(self, connection: Connection, why: str) -> None:
+        connection.send(encode(Refused(code="bad_request", message=why)), time.monotonic())
+        self._drop(connection)
+
+    def _drop(self, connection: Connection) -> None:
+        conn = connection.peer.conn
+        if self._connections.pop(conn, None) is None:
+            return
+        self._by_uid[connection.peer.uid] -= 1
+        with contextlib.suppress(KeyError, ValueError):
+            self._selector.unregister(connection.sock)
+        connection.close()
+        self._on_left(conn)
+
+
+def _quota(what: str) -> Refused:
+    return Refused(
+        code="quota",
+        message=f"too many {what} of this user",
+        remedy="close some, or ask for fewer; root is not counted",
+    )
+
+
+def _bound(path: Path, mode: int) -> socket.socket:
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
+    try:
+        listener.setblocking(False)
+        with socket_address(path) as address:
+            _clear_stale(address)
+            before = os.umask(0o777 & ~mode)
+            try:
+                listener.bind(address)
+            finally:
+                os.umask(before)
+        path.chmod(mode)
+        listener.listen(256)
+    except BaseException:
+        listener.close()
+        raise
+    return listener
+
+
+def _clear_stale(address: str) -> None:
+    """Remove a socket whose owner is gone; one that answers is another daemon's.
+
+    Raises:
+        FileExistsError: if somebody answers there.
+    """
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        probe.setblocking(False)
+        try:
+            probe.connect(address)
+        except (ConnectionRefusedError, FileNotFoundError):
+            with contextlib.suppress(FileNotFoundError):
+                Path(address).unlink()
+            return
+        except BlockingIOError:
+            pass
+    raise FileExistsError(f"another pfid answers at {address}")

@@ -1,0 +1,176 @@
+"""The state file in a thread of its own: nothing that waits for a disk waits in the loop.
+
+What is handed over together is committed together. While the disk takes nothing the newest state
+of everything is kept in memory, the trouble is said, and it is written when the disk takes it
+again.
+"""
+
+import contextlib
+import queue
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from pfid.adapters import store_queries
+from pfid.adapters.store_file import is_damage, move_aside, open_state
+from pfid.adapters.store_schema import key, statements
+from pfid.domain.errors import StateError
+from pfid.wire.stored import Change
+
+RETRY_S: Final = 1.0
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreEvents:
+    """Who is told what; called in the store's thread, so they only hand on.
+
+    Attributes:
+        committed: number of the last change set that is on disk.
+        trouble: why nothing can be written, "" once it can again.
+        reset: the file was found corrupt while running; everything must be written again.
+    """
+
+    committed: Callable[[int], None]
+    trouble: Callable[[str], None]
+    reset: Callable[[str], None]
+
+
+class Store:
+    """One writer thread over one sqlite file."""
+
+    def __init__(self, path: Path, events: StoreEvents) -> None:
+        """Open the file.
+
+        Raises:
+            StateError: if it cannot be opened; a corrupt one is moved aside, see ``problem``.
+        """
+        self._path = path
+        self._events = events
+        self._db, self.problem = open_state(path)
+        self._jobs: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._pending: dict[tuple[Any, ...], Change] = {}
+        self._submitted = 0
+        self._taken = 0
+        self._committed = 0
+        self._trouble = ""
+        self._next_try_s = 0.0
+        self._thread = threading.Thread(target=self._work, name="store", daemon=True)
+
+    def restored(self, *, ended_after_s: float, events_max: int) -> store_queries.Restored:
+        """Read the state to start from; before ``start``, in the caller's thread."""
+        return store_queries.restored(self._db, ended_after_s=ended_after_s, events_max=events_max)
+
+    def start(self) -> None:
+        """Begin to write."""
+        self._thread.start()
+
+    def submit(self, changes: Sequence[Change]) -> int:
+        """Hand over changes that belong together; returns their number, reported when on disk."""
+        self._submitted += 1
+        self._jobs.put((self._submitted, tuple(changes)))
+        return self._submitted
+
+    def ask(
+        self, query: Callable[[sqlite3.Connection], T], deliver: Callable[[T | None], None]
+    ) -> None:
+        """Run a query after everything submitted so far; ``deliver`` gets None if it failed."""
+        self._jobs.put((query, deliver))
+
+    def close(self, timeout_s: float = 5.0) -> bool:
+        """Write what is left and stop; False if the disk did not take it in time."""
+        self._jobs.put(None)
+        self._thread.join(timeout_s)
+        return not self._thread.is_alive() and not self._pending
+
+    def _work(self) -> None:
+        stopping = False
+        while not stopping:
+            jobs = self._take()
+            stopping = None in jobs
+            self._collect(jobs)
+            self._write(now=stopping)
+            for job in jobs:
+                if job is not None and callable(job[0]):
+                    self._answer(*job)
+        self._db.close()
+
+    def _take(self) -> list[Any]:
+        """Wait for work, then take all of it: what came together is committed together."""
+        wait_s = max(0.0, self._next_try_s - time.monotonic()) if self._pending else None
+        jobs: list[Any] = []
+        try:
+            jobs.append(self._jobs.get(timeout=wait_s))
+            while True:
+                jobs.append(self._jobs.get_nowait())
+        except queue.Empty:
+            return jobs
+
+    def _collect(self, jobs: list[Any]) -> None:
+        for job in jobs:
+            if job is None or callable(job[0]):
+                continue
+            self._taken, changes = job
+            for change in changes:
+                self._pending.pop(key(change), None)  # the last write of a key comes last
+                self._pending[key(change)] = change
+
+    def _write(self, *, now: bool) -> None:
+        if self._pending and (now or time.monotonic() >= self._next_try_s):
+            self._commit()
+        if not self._pending and self._committed < self._taken:
+            self._committed = self._taken
+            self._events.committed(self._taken)
+
+    def _commit(self) -> None:
+        try:
+            self._db.execute("BEGIN")
+            for change in self._pending.values():
+                for sql, values in statements(change):
+                    self._db.execute(sql, values)
+            self._db.execute("COMMIT")
+        except sqlite3.Error as error:
+            self._failed(error)
+        else:
+            self._pending.clear()
+            self._say("")
+
+    def _failed(self, error: sqlite3.Error) -> None:
+        with contextlib.suppress(sqlite3.Error):
+            self._db.execute("ROLLBACK")
+        self._next_try_s = time.monotonic() + RETRY_S
+        if is_damage(error):
+            self._start_afresh(error)
+        else:
+            self._say(f"cannot write {self._path}: {error}")
+
+    def _start_afresh(self, error: sqlite3.Error) -> None:
+        self._db.close()
+        aside = move_aside(self._path)
+        try:
+            self._db, _ = open_state(self._path)
+        except StateError as again:
+            self._db = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+            self._say(f"cannot write {self._path}: {again}")
+            return
+        self._events.reset(f"{self._path} is corrupt ({error}); moved to {aside.name}")
+        self._next_try_s = 0.0
+
+    def _say(self, trouble: str) -> None:
+        if trouble != self._trouble:
+            self._trouble = trouble
+            self._events.trouble(trouble)
+
+    def _answer(
+        self, query: Callable[[sqlite3.Connection], Any], deliver: Callable[[Any], None]
+    ) -> None:
+        try:
+            found = query(self._db)
+        except (sqlite3.Error, StateError) as error:
+            self._say(f"cannot read {self._path}: {error}")
+            found = None
+        deliver(found)

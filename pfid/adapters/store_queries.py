@@ -1,0 +1,145 @@
+"""What is read from the state file."""
+
+import sqlite3
+from dataclasses import dataclass, field
+
+from pfid.domain.errors import StateError
+from pfid.domain.transition import Transition
+from pfid.wire.stored import RunBody, StepsBody, StoredEvent, StoredRun, StreamBody, unpack
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Restored:
+    """Everything a daemon needs to go on where it was.
+
+    Attributes:
+        runs: those that live, as far as was known, and those that ended a short while ago.
+        box: hysteresis states of checks about the box, by check.
+        last_event_id: 0 if there is none.
+        events: the newest, oldest first.
+        problems: rows that could not be read, each named.
+    """
+
+    runs: tuple[StoredRun, ...] = ()
+    box: dict[str, bytes] = field(default_factory=dict)
+    last_event_id: int = 0
+    events: tuple[StoredEvent, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+def restored(db: sqlite3.Connection, *, ended_after_s: float, events_max: int) -> Restored:
+    """Read the state a new daemon starts from."""
+    problems: list[str] = []
+    rows = db.execute(
+        "SELECT run_id, body FROM runs WHERE ended_at_s IS NULL OR ended_at_s > ?"
+        " ORDER BY started_at_s",
+        (ended_after_s,),
+    ).fetchall()
+    runs = [_run(db, run_id, body, problems) for run_id, body in rows]
+    (last_id,) = db.execute("SELECT coalesce(max(event_id), 0) FROM events").fetchone()
+    newest = db.execute(
+        "SELECT event_id, uid, body FROM events WHERE NOT synthetic ORDER BY event_id DESC LIMIT ?",
+        (events_max,),
+    ).fetchall()
+    return Restored(
+        runs=tuple(r for r in runs if r is not None),
+        box=_settlings(db, "box"),
+        last_event_id=last_id,
+        events=tuple(_events(reversed(newest), problems)),
+        problems=tuple(problems),
+    )
+
+
+def _run(db: sqlite3.Connection, run_id: str, body: bytes, problems: list[str]) -> StoredRun | None:
+    try:
+        return StoredRun(
+            body=unpack(body, RunBody),
+            streams=_streams(db, run_id, problems),
+            steps=_steps(db, run_id, problems),
+            settlings=_settlings(db, run_id),
+        )
+    except StateError as error:
+        problems.append(f"run {run_id}: {error}")
+        return None
+
+
+def _streams(db: sqlite3.Connection, run_id: str, problems: list[str]) -> dict[int, StreamBody]:
+    found = {}
+    sql = "SELECT ordinal, body FROM streams WHERE run_id = ? ORDER BY ordinal"
+    for ordinal, body in db.execute(sql, (run_id,)):
+        try:
+            found[ordinal] = unpack(body, StreamBody)
+        except StateError as error:
+            problems.append(f"run {run_id}, stream {ordinal}: {error}")
+    return found
+
+
+def _steps(db: sqlite3.Connection, run_id: str, problems: list[str]) -> StepsBody | None:
+    row = db.execute("SELECT body FROM steps WHERE run_id = ?", (run_id,)).fetchone()
+    try:
+        return None if row is None else unpack(row[0], StepsBody)
+    except StateError as error:
+        problems.append(f"run {run_id}, steps: {error}")
+        return None
+
+
+def _settlings(db: sqlite3.Connection, subject: str) -> dict[str, bytes]:
+    sql = "SELECT check_name, body FROM settlings WHERE subject = ?"
+    return dict(db.execute(sql, (subject,)).fetchall())
+
+
+def _events(
+    rows: "reversed[tuple[int, int | None, bytes]] | list[tuple[int, int | None, bytes]]",
+    problems: list[str],
+) -> list[StoredEvent]:
+    found = []
+    for event_id, uid, body in rows:
+        try:
+            transition = unpack(body, Transition)
+        except StateError as error:
+            problems.append(f"event {event_id}: {error}")
+            continue
+        found.append(StoredEvent(event_id=event_id, uid=uid, transition=transition))
+    return found
+
+
+def events_after(
+    db: sqlite3.Connection, *, after_id: int, subject: str | None, synthetic: bool, limit: int
+) -> list[StoredEvent]:
+    """Events after an id, oldest first. ``synthetic`` adds those a self-test made."""
+    where = ["event_id > ?"]
+    values: list[object] = [after_id]
+    if subject is not None:
+        where.append("subject = ?")
+        values.append(subject)
+    if not synthetic:
+        where.append("NOT synthetic")
+    sql = (
+        f"SELECT event_id, uid, body FROM events WHERE {' AND '.join(where)}"  # noqa: S608 - ours
+        " ORDER BY event_id LIMIT ?"
+    )
+    return _events(db.execute(sql, (*values, limit)).fetchall(), [])
+
+
+def stored_run(db: sqlite3.Connection, run_id: str) -> RunBody | None:
+    """One run, however long ago it ended."""
+    row = db.execute("SELECT body FROM runs WHERE run_id = ?", (run_id,)).fetchone()
+    return None if row is None else unpack(row[0], RunBody)
+
+
+def earlier_runs(
+    db: sqlite3.Connection, *, name: str, fingerprint: str, uid: int, limit: int
+) -> list[RunBody]:
+    """Ended runs of the same owner, name and fingerprint, newest first."""
+    rows = db.execute(
+        "SELECT body FROM runs WHERE name = ? AND fingerprint = ? AND uid = ? AND NOT synthetic"
+        " AND ended_at_s IS NOT NULL ORDER BY ended_at_s DESC LIMIT ?",
+        (name, fingerprint, uid, limit),
+    ).fetchall()
+    found = []
+    for (body,) in rows:
+        try:
+            found.append(unpack(body, RunBody))
+        except StateError:
+            continue  # an old run that cannot be read is no baseline; the others are
+    return found

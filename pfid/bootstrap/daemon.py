@@ -1,0 +1,419 @@
+"""Joins adapters, loop and gates into a daemon for the box, or an engine for one run."""
+
+import contextlib
+import os
+import queue
+import resource
+import signal
+import time
+from collections.abc import Callable, MutableMapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from pfid.adapters.clocks import SystemClock
+from pfid.adapters.control_server import ControlServer
+from pfid.adapters.http_server import PageServer
+from pfid.adapters.oom_counter import OomCounter
+from pfid.adapters.own_log import OwnLog
+from pfid.adapters.page import Page, live_text
+from pfid.adapters.pidfd_poll import PidfdPoller
+from pfid.adapters.process_identity import machine_id
+from pfid.adapters.process_table import ProcessTable
+from pfid.adapters.run_history import RunHistory
+from pfid.adapters.scheduler import Scheduler
+from pfid.adapters.store import Store, StoreEvents
+from pfid.adapters.systemd_notify import (
+    SystemdNotify,
+    forget_own_variables,
+    passed_fds,
+    watchdog_interval_s,
+)
+from pfid.bootstrap.daemon_joints import (
+    ReaderJoint,
+    StoreJoint,
+    looker,
+    on_left,
+    on_request,
+)
+from pfid.bootstrap.gates import Gates
+from pfid.config.address import Address, parse_address
+from pfid.config.load import load
+from pfid.config.model import Config
+from pfid.config.paths import (
+    daemon_bind_socket,
+    daemon_state_dir,
+    engine_dir,
+    engine_socket,
+    user_state_dir,
+)
+from pfid.daemon.answering import Answering
+from pfid.daemon.core import Core
+from pfid.daemon.deaths import Deaths
+from pfid.daemon.finishing import Finishing
+from pfid.daemon.judging import Judging
+from pfid.daemon.ledger import Ledger
+from pfid.daemon.loop import JOBS, Hooks, Loop, Parts
+from pfid.daemon.messages import (
+    Committed,
+    Died,
+    JobFired,
+    JobTrouble,
+    Message,
+    Signalled,
+    StoreReset,
+    StoreTrouble,
+)
+from pfid.daemon.ports import Ports
+from pfid.daemon.publishing import Publishing
+from pfid.daemon.reading import Reading
+from pfid.daemon.registering import Registering
+from pfid.daemon.resuming import Resuming
+from pfid.daemon.trees import Trees
+from pfid.domain.errors import ConfigError
+from pfid.domain.snapshot import SamplerView, Snapshot
+
+STATE_FILE: Final = "pfid.sqlite"
+PROOFS_FILE: Final = "proofs.json"
+SHOWN_EVENTS: Final = 200
+RENDER_AT_LEAST_S: Final = 5.0
+SCRAPED_WITHIN_S: Final = 120.0
+ENGINE_UNUSED_S: Final = 60.0
+ENGINE_LINGER_S: Final = 10.0
+_SAMPLERS: Final = {"proc": 5.0, "steps": 1.0}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where a daemon lives.
+
+    Attributes:
+        socket: of the control socket.
+        socket_mode: who may connect; 0666 for the box: what a user may do is decided by uid.
+        state_dir: for the state file.
+        proofs: file in which proofs are kept.
+        listen: addresses of the page.
+        history: folder of what ended runs leave to later ones, where the state does not last.
+        config_file: read again on SIGHUP; None for defaults.
+        engine_of: folder of the one run an embedded engine watches, None for the box.
+    """
+
+    socket: Path
+    socket_mode: int
+    state_dir: Path
+    proofs: Path
+    listen: tuple[Address, ...]
+    history: Path | None = None
+    config_file: Path | None = None
+    engine_of: Path | None = None
+
+
+def box_place(config: Config, config_file: Path | None, environ: MutableMapping[str, str]) -> Place:
+    """The box's daemon: systemd's folders, configuration, or the fixed places."""
+    socket = Path(config.daemon.socket) if config.daemon.socket else daemon_bind_socket(environ)
+    state = config.daemon.state_directory
+    state_dir = Path(state) if state else daemon_state_dir(environ)
+    return Place(
+        socket=socket,
+        socket_mode=0o666,
+        state_dir=state_dir,
+        proofs=state_dir / PROOFS_FILE,
+        listen=tuple(parse_address(a) for a in config.page.listen),
+        config_file=config_file,
+    )
+
+
+def engine_place(run_dir: Path, environ: MutableMapping[str, str]) -> Place:
+    """One run's own engine, below its folder; proofs and history are its user's."""
+    kept = user_state_dir(environ, machine_id())
+    return Place(
+        socket=engine_socket(run_dir),
+        socket_mode=0o600,
+        state_dir=engine_dir(run_dir),
+        proofs=kept / PROOFS_FILE,
+        listen=(Address("127.0.0.1", 0),),
+        history=kept / "history",
+        engine_of=run_dir,
+    )
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class PageJoint:
+    """Renders when somebody reads it and something is new, and serves the bytes."""
+
+    server: PageServer
+    page: Page
+    rendered_s: float = 0.0
+    scrapes_seen: int = 0
+    dirty: bool = True
+
+    def serve(self, snapshot: Callable[[], Snapshot], urgent: bool) -> None:  # noqa: FBT001 - a hook
+        """Called every second."""
+        now_s = time.monotonic()
+        scraped = self.server.scrapes != self.scrapes_seen
+        last_s = self.server.last_scrape_s
+        read = last_s is not None and now_s - last_s < SCRAPED_WITHIN_S
+        stale = now_s - self.rendered_s >= RENDER_AT_LEAST_S
+        if self.rendered_s and not (urgent or scraped or (read and stale)):
+            return
+        self.server.publish(self.page.render(snapshot()))
+        self.scrapes_seen = self.server.scrapes
+        self.rendered_s = now_s
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Daemon:
+    """Everything that runs, and the order in which it starts and stops."""
+
+    place: Place
+    loop: Loop
+    core: Core
+    parts: Parts
+    store: Store
+    poller: PidfdPoller
+    reader: ReaderJoint
+    gates: Gates
+    server: ControlServer
+    page: PageJoint | None
+    scheduler: Scheduler
+    notify: SystemdNotify
+    log: OwnLog
+    inbox: "queue.SimpleQueue[Message]"
+    passed: list[tuple[str, int]] = field(default_factory=list)
+    engine_started_s: float = 0.0
+
+    def run(self) -> None:
+        """Resume, start, say READY, go round until told to stop."""
+        self._start()
+        try:
+            self._run()
+        finally:
+            self._stop()
+
+    def _start(self) -> None:
+        restored = self.store.restored(
+            ended_after_s=time.time() - self.core.config.page.ended_run_linger_s,
+            events_max=SHOWN_EVENTS,
+        )
+        if self.store.problem:
+            self.log.say("critical", "state file", problem=self.store.problem)
+        self.store.start()
+        self.poller.start()
+        self.parts.resuming.resume(restored, self.passed)
+        self.reader.owner.start()
+        self.scheduler.start()
+        self._take_signals()
+        self.server.start()
+        if self.page is not None:
+            self.page.server.start()
+        self.loop.set_ready()
+        self.loop.turn()
+        if self.page is not None:
+            self.page.serve(self.loop.snapshot, urgent=True)
+            self.page.server.set_ready(ready=True)
+        self.notify.ready(f"watching {len(self.core.runs)} runs")
+        self.log.say("info", "ready", runs=len(self.core.runs), socket=str(self.place.socket))
+
+    def _run(self) -> None:
+        if self.place.engine_of is None:
+            self.loop.run()
+            return
+        self.loop.begin()
+        began_s = time.monotonic()
+        done_s: float | None = None
+        while not self.loop.stopping:
+            self.loop.turn()
+            now_s = time.monotonic()
+            over = all(r.final for r in self.core.runs.values())
+            settled = over and not self.parts.ledger.promises
+            done_s = (done_s or now_s) if settled else None
+            if done_s is None:
+                continue
+            limit_s = ENGINE_LINGER_S if self.core.runs else ENGINE_UNUSED_S
+            if now_s - (done_s if self.core.runs else began_s) >= limit_s:
+                self.loop.stop()
+
+    def _take_signals(self) -> None:
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            # SimpleQueue.put is safe here; Event.set and Queue.put can deadlock in a handler.
+            signal.signal(number, lambda n, _: self.inbox.put(Signalled(number=n)))
+
+    def _stop(self) -> None:
+        self.notify.stopping()
+        self.scheduler.close()
+        self.server.close()
+        if self.page is not None:
+            self.page.server.stop()
+        self.poller.close()
+        self.reader.owner.close(timeout_s=5.0)
+        self.gates.close()
+        with contextlib.suppress(Exception):
+            self.parts.ledger.checkpoint_all()
+            self.parts.ledger.flush()
+        if not self.store.close():
+            self.log.say(
+                "error", "not everything could be written", place=str(self.place.state_dir)
+            )
+        self.notify.close()
+
+
+def build(place: Place, config: Config, environ: MutableMapping[str, str]) -> Daemon:
+    """Make a daemon; the gates are proven, every socket is bound, nothing runs yet.
+
+    Raises:
+        StateError: if the state file is another daemon's, or cannot be made.
+        OSError: if a socket cannot be bound.
+        ListenError: if the page's address cannot be had.
+    """
+    _raise_descriptor_limit()
+    log = OwnLog()
+    inbox: queue.SimpleQueue[Message] = queue.SimpleQueue()
+    post = inbox.put
+    notify = SystemdNotify(environ.get("NOTIFY_SOCKET", ""))
+    watchdog_s = watchdog_interval_s(environ, os.getpid())
+    passed = passed_fds(environ, os.getpid())
+    forget_own_variables(environ)
+    for folder in (place.state_dir, place.socket.parent, place.proofs.parent):
+        folder.mkdir(mode=0o755, parents=True, exist_ok=True)
+    store = Store(place.state_dir / STATE_FILE, _store_events(post))
+    poller = PidfdPoller(
+        lambda token, at_s, mono_s: post(Died(token=token, at_s=at_s, monotonic_s=mono_s))
+    )
+    reader = ReaderJoint(post)
+    page = _page(place, config)
+    embedded = place.engine_of is not None
+    server = ControlServer(
+        place.socket,
+        mode=place.socket_mode,
+        on_request=on_request(post),
+        on_left=on_left(post),
+        look=looker(allow_fuse=embedded),
+    )
+    processes = ProcessTable()
+    core = Core(
+        ports=Ports(
+            clock=SystemClock(),
+            processes=processes,
+            deaths=poller,
+            oom=OomCounter(),
+            store=StoreJoint(store, None if place.history is None else RunHistory(place.history)),
+            reader=reader,
+            replies=server,
+            notify=notify,
+            log=log,
+        ),
+        post=post,
+        machine_id=processes.machine_id,
+        boot_id=processes.boot_id,
+        config=config,
+        embedded=embedded,
+        own_uid=os.getuid(),
+        metrics_url=None if page is None else page.server.url,
+        samplers={
+            name: SamplerView(name=name, interval_s=every_s, last_success_s=None)
+            for name, every_s in _SAMPLERS.items()
+        },
+    )
+    gates = Gates(place.proofs, log)
+    core.checks = gates.prove(config)
+    judging = Judging(core, gates.plugins(post))
+    parts = _parts(core, judging, allow_fuse=embedded)
+    hooks = Hooks(
+        page=_no_page if page is None else page.serve,
+        reload=lambda: _reload(place, core, gates),
+        prove=lambda everything: gates.again(core, everything=everything),
+    )
+    loop = Loop(parts, inbox, hooks, watchdog_s=watchdog_s)
+    scheduler = Scheduler(
+        lambda job: post(JobFired(job=job)), lambda job, kind: post(JobTrouble(job=job, kind=kind))
+    )
+    for job, every_s in JOBS.items():
+        scheduler.every(job, every_s)
+    _write_metrics_url(place, core.metrics_url)
+    return Daemon(
+        place=place,
+        loop=loop,
+        core=core,
+        parts=parts,
+        store=store,
+        poller=poller,
+        reader=reader,
+        gates=gates,
+        server=server,
+        page=page,
+        scheduler=scheduler,
+        notify=notify,
+        log=log,
+        inbox=inbox,
+        passed=passed,
+    )
+
+
+def _parts(core: Core, judging: Judging, *, allow_fuse: bool) -> Parts:
+    reading = Reading(core, judging, allow_fuse=allow_fuse)
+    deaths = Deaths(core, judging, reading)
+    trees = Trees(core, judging, deaths, os.getpid())
+    publishing = Publishing(core)
+    ledger = Ledger(core)
+    return Parts(
+        core=core,
+        judging=judging,
+        reading=reading,
+        deaths=deaths,
+        trees=trees,
+        registering=Registering(core, judging, reading, deaths, trees),
+        answering=Answering(core, publishing),
+        publishing=publishing,
+        ledger=ledger,
+        finishing=Finishing(core, judging, reading, deaths, ledger),
+        resuming=Resuming(core, judging, reading, deaths, trees),
+    )
+
+
+def _store_events(post: Callable[[Message], None]) -> StoreEvents:
+    return StoreEvents(
+        committed=lambda number: post(Committed(number=number)),
+        trouble=lambda problem: post(StoreTrouble(problem=problem)),
+        reset=lambda problem: post(StoreReset(problem=problem)),
+    )
+
+
+def _page(place: Place, config: Config) -> PageJoint | None:
+    if not place.listen:
+        return None
+    server = PageServer(
+        place.listen,
+        live=lambda s: live_text(time.time(), requests=s.requests, evicted=s.evicted),
+    )
+    page = Page(
+        exported_runs_max=config.page.exported_runs_max,
+        ended_run_linger_s=config.page.ended_run_linger_s,
+    )
+    return PageJoint(server=server, page=page)
+
+
+def _no_page(snapshot: Callable[[], Snapshot], urgent: bool) -> None:  # noqa: FBT001 - a hook
+    """No address to serve a page at."""
+
+
+def _reload(place: Place, core: Core, gates: Gates) -> str:
+    """Take a new configuration whole, or keep the old one whole."""
+    try:
+        config = load(place.config_file)
+    except ConfigError as error:
+        return str(error)
+    core.config = config
+    core.checks = gates.prove(config)
+    return ""
+
+
+def _write_metrics_url(place: Place, url: str | None) -> None:
+    if place.engine_of is not None and url is not None:
+        (place.state_dir / "metrics_url").write_text(url + "\n", encoding="utf-8")
+
+
+def _raise_descriptor_limit() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        with contextlib.suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

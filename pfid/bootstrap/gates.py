@@ -1,0 +1,131 @@
+"""The gates of a daemon: found, proven, kept, proven again by age and on change."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from pfid.adapters.own_log import OwnLog
+from pfid.bootstrap.daemon_joints import PluginJoint
+from pfid.bootstrap.plugin_worker import PluginWorker
+from pfid.bootstrap.selftest import (
+    Bench,
+    current_key,
+    disabled,
+    merged,
+    page_end,
+    prove_gates,
+    take_stock,
+)
+from pfid.config.model import Config
+from pfid.daemon.core import Checks, Core, Judgeable
+from pfid.daemon.messages import Message
+from pfid.domain.gate import Gate, GateState
+from pfid.domain.snapshot import PluginView
+from pfid.host.plugins import Problem, Registry
+from pfid.host.proofs import ProofBook
+from pfid.spec.check import Scope, Stage
+from pfid.spec.ports.gates import GateFacts
+from pfid.wire.plugins import CheckInfo
+
+WORKER_WAIT_S: Final = 10.0
+_DAY_S: Final = 86_400.0
+
+
+class Gates:
+    """Finds and proves the checks of stage ``watch``."""
+
+    def __init__(self, proofs: Path, log: OwnLog) -> None:
+        """Keep proofs in the file ``proofs``."""
+        self._proofs = proofs
+        self._log = log
+        self._worker: PluginWorker | None = None
+
+    def prove(self, config: Config, *, afresh: bool = False) -> Checks:
+        """Find and prove; what is kept and still good is not proven again unless ``afresh``."""
+        bench = Bench(config=config, book=None if afresh else ProofBook(self._proofs))
+        registry = take_stock(config, (Stage.WATCH,))
+        gates = list(prove_gates(registry.checks, bench))
+        checks: list[Judgeable] = [r.check for r in registry.checks]
+        keys = {r.check.name: current_key(r, bench) for r in registry.checks}
+        theirs, infos, refused = self._foreign(registry, config)
+        gates += theirs
+        checks += infos
+        gates += [p.gate() for p in (*registry.problems, *refused)]
+        known = tuple(merged(gates))
+        self._say(known)
+        off = config.disabled_checks
+        return Checks(
+            run=tuple(c for c in checks if c.scope is Scope.RUN and c.name not in off),
+            box=tuple(c for c in checks if c.scope is Scope.BOX and c.name not in off),
+            gates=known,
+            facts=tuple(GateFacts(gate=g, current_key=keys.get(g.check, g.key)) for g in known),
+            plugins=_views(registry),
+            legs=_legs(known),
+        )
+
+    def again(self, core: Core, *, everything: bool) -> None:
+        """Prove again: all of them, or only if a proof is too old."""
+        if everything or self._any_old(core):
+            core.checks = self.prove(core.config, afresh=everything)
+            core.snapshot_stale = True
+
+    def plugins(self, post: Callable[[Message], None]) -> PluginJoint | None:
+        """Where third-party checks are evaluated; None without any."""
+        return None if self._worker is None else PluginJoint(self._worker, post)
+
+    def close(self) -> None:
+        """End the plugin worker."""
+        if self._worker is not None:
+            self._worker.close()
+            self._worker = None
+
+    def _any_old(self, core: Core) -> bool:
+        limit_s = core.config.proof.age_days * _DAY_S
+        now_s = core.now_s()
+        dated = [g.proven_at_s for g in core.checks.gates if g.state is GateState.PROVEN]
+        return any(at_s is None or not 0 <= now_s - at_s < limit_s for at_s in dated)
+
+    def _foreign(
+        self, registry: Registry, config: Config
+    ) -> tuple[list[Gate], list[CheckInfo], tuple[Problem, ...]]:
+        self.close()
+        if not registry.foreign:
+            return [], [], ()
+        taken = frozenset(r.check.name for r in registry.checks)
+        worker = PluginWorker(
+            registry.foreign, limits=config.limits, taken=taken, far_end=page_end()
+        )
+        worker.start()
+        worker.host.wait_settled(WORKER_WAIT_S)
+        self._worker = worker
+        infos = [i for i in worker.host.checks if i.stage is Stage.WATCH]
+        names = {i.name: i for i in infos}
+        gates = [
+            disabled(names[g.check]) if g.check in config.disabled_checks else g
+            for g in worker.host.gates
+            if g.check in names
+        ]
+        return gates, infos, worker.host.problems
+
+    def _say(self, gates: tuple[Gate, ...]) -> None:
+        for gate in gates:
+            if gate.state is GateState.UNPROVEN:
+                self._log.say("error", "gate unproven", check=gate.check, why=gate.why)
+
+
+def _views(registry: Registry) -> tuple[PluginView, ...]:
+    wrong = {p.plugin: p.what for p in registry.problems}
+    return tuple(
+        PluginView(name=s.name, version=s.version, problem=wrong.get(s.name, ""))
+        for s in registry.sources
+    )
+
+
+def _legs(gates: tuple[Gate, ...]) -> dict[str, float]:
+    """When every enabled gate was proven last: the time of the oldest proof among them."""
+    enabled = [g for g in gates if g.state is not GateState.DISABLED]
+    times = [g.proven_at_s for g in enabled]
+    if not times or any(t is None for t in times):
+        return {}
+    oldest = min(t for t in times if t is not None)
+    return {"controls": oldest, "sabotage": oldest}

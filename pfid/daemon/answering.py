@@ -1,0 +1,183 @@
+"""Requests that only read: everybody's figures to everybody, evidence to its owner and root."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pfid.daemon.core import Core
+from pfid.daemon.messages import Asked, EventsFound, OldRunFound
+from pfid.daemon.publishing import Publishing, public
+from pfid.daemon.registering import ROOT_UID, RefusalError
+from pfid.daemon.tracked import TrackedRun
+from pfid.domain.names import RunId
+from pfid.domain.run import OperatorStop
+from pfid.domain.snapshot import RunView
+from pfid.wire.control import EventsReply, GetEvents, GetRun, RunReply
+from pfid.wire.stored import StoredEvent
+
+EVENTS_MAX: Final = 10_000
+WAIT_MAX_S: Final = 300.0
+RUN_EVENTS_MAX: Final = 200
+
+
+@dataclass(slots=True)
+class Follower:
+    """A client that waits for the next event."""
+
+    conn: int
+    uid: int
+    request: GetEvents
+    until_s: float
+
+
+class Answering:
+    """Answers questions."""
+
+    def __init__(self, core: Core, publishing: Publishing) -> None:
+        """Answer from ``core``."""
+        self._core = core
+        self._publishing = publishing
+        self._followers: dict[int, Follower] = {}
+
+    def run(self, asked: Asked, request: GetRun) -> RunReply | None:
+        """One run; None if the store has to be asked.
+
+        Raises:
+            RefusalError: never for a run that is known.
+        """
+        run = self._core.runs.get(RunId(request.run_id))
+        if run is None:
+            self._ask_store(asked, request.run_id)
+            return None
+        private = asked.uid in {ROOT_UID, run.run.uid}
+        events = [e for e in self._core.events if e.transition.entity.id == run.run_id]
+        return RunReply(
+            run=self._publishing.view(run),
+            verdicts=[j.view for j in run.judged.values() if j.view is not None],
+            events=shown(events[-RUN_EVENTS_MAX:]),
+            evidence=_evidence(run) if private else None,
+            stop=_stop(run.stop, private=private),
+        )
+
+    def _ask_store(self, asked: Asked, run_id: str) -> None:
+        core = self._core
+        core.ports.store.find_run(
+            lambda body, events: core.post(
+                OldRunFound(conn=asked.conn, uid=asked.uid, run_id=run_id, body=body, events=events)
+            ),
+            run_id,
+        )
+
+    def old_run(self, found: OldRunFound) -> RunReply:
+        """A run that ended longer ago.
+
+        Raises:
+            RefusalError: if nobody knows it.
+        """
+        if found.body is None:
+            raise RefusalError("no_such_run", f"no run {found.run_id[:63]!r} is known here")
+        body = found.body
+        private = found.uid in {ROOT_UID, body.run.uid}
+        view = RunView(
+            run=body.run,
+            state=body.state,
+            end=body.end,
+            last_progress_at_s=body.last_progress_at_s,
+            synthetic=body.synthetic,
+        )
+        return RunReply(
+            run=view,
+            verdicts=[],
+            events=shown(found.events),
+            evidence={} if private else None,
+            stop=_stop(body.stop, private=private),
+        )
+
+    def events(self, asked: Asked, request: GetEvents) -> None:
+        """Events after an id; with ``wait_s`` the answer may wait for the first."""
+        wait_s = min(max(request.wait_s, 0.0), WAIT_MAX_S)
+        until_s = self._core.monotonic_s() + wait_s
+        follower = Follower(asked.conn, asked.uid, request, until_s)
+        self._followers[asked.conn] = follower
+        self._look(follower)
+
+    def _look(self, follower: Follower) -> None:
+        core = self._core
+        request = follower.request
+        core.ports.store.find_events(
+            lambda events: core.post(
+                EventsFound(
+                    conn=follower.conn,
+                    uid=follower.uid,
+                    asked_after=request.after_id,
+                    events=events,
+                )
+            ),
+            after_id=request.after_id,
+            subject=request.run_id,
+            synthetic=request.synthetic,
+            limit=min(max(request.limit, 1), EVENTS_MAX),
+        )
+
+    def found(self, found: EventsFound) -> EventsReply | None:
+        """The store's answer; None if the client goes on waiting.
+
+        Raises:
+            RefusalError: if the store cannot be read.
+        """
+        follower = self._followers.get(found.conn)
+        if follower is None:
+            return None
+        if found.events is None:
+            del self._followers[found.conn]
+            raise RefusalError("cannot_write", "the state file cannot be read", "see pfid status")
+        if not found.events and self._core.monotonic_s() < follower.until_s:
+            self._core.due.set(("follow", found.conn), follower.until_s)
+            return None
+        del self._followers[found.conn]
+        self._core.due.drop(("follow", found.conn))
+        last = found.events[-1].event_id if found.events else follower.request.after_id
+        return EventsReply(events=shown(found.events, found.uid), last_id=last)
+
+    def committed(self) -> None:
+        """New events are on disk: whoever waits is to be told."""
+        for follower in list(self._followers.values()):
+            self._look(follower)
+
+    def waited_enough(self, conn: int) -> None:
+        """A follower's time is over."""
+        follower = self._followers.get(conn)
+        if follower is not None:
+            self._look(follower)
+
+    def left(self, conn: int) -> None:
+        """A client hung up."""
+        self._followers.pop(conn, None)
+        self._core.due.drop(("follow", conn))
+
+
+def shown(events: Iterable[StoredEvent], uid: int | None = None) -> list[dict[str, Any]]:
+    """Events as a client sees them; evidence only for the run's owner and root."""
+    return [
+        {
+            "id": e.event_id,
+            "transition": e.transition
+            if uid == ROOT_UID or (uid is not None and uid == e.uid)
+            else public(e.transition),
+        }
+        for e in events
+    ]
+
+
+def _evidence(run: TrackedRun) -> dict[str, list[str]]:
+    return {
+        name: list(judged.settling.settled.evidence)
+        for name, judged in run.judged.items()
+        if judged.settling.settled is not None and judged.settling.settled.evidence
+    }
+
+
+def _stop(stop: OperatorStop | None, *, private: bool) -> OperatorStop | None:
+    if stop is None or private:
+        return stop
+    return OperatorStop(uid=stop.uid, username=stop.username, why="", at_s=stop.at_s)

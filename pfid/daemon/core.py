@@ -1,0 +1,182 @@
+"""What the main thread owns: every run, what is due, and what is to be written."""
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from pfid.config.model import Config
+from pfid.daemon.due_times import DueTimes
+from pfid.daemon.messages import EarlierFound, Message
+from pfid.daemon.ports import Ports
+from pfid.daemon.tracked import Judged, Member, Stream, TrackedRun
+from pfid.domain.gate import Gate, GateState
+from pfid.domain.names import CheckName, RunId
+from pfid.domain.snapshot import CheckCost, PluginView, SamplerView
+from pfid.domain.transition import Origin, Transition
+from pfid.spec.check import AnyCheck
+from pfid.spec.ports.gates import GateFacts
+from pfid.wire.plugins import CheckInfo
+from pfid.wire.stored import Change, PutEvent, StoredEvent, pack
+
+BOX_SUBJECT: Final = "box"
+SHOWN_EVENTS_MAX: Final = 200
+"""Newest transitions in the snapshot; the store has the others."""
+
+DueKey = tuple[str, str | int]
+Judgeable = AnyCheck | CheckInfo
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checks:
+    """The checks of stage ``watch``, and what may be believed of them.
+
+    Attributes:
+        run: those that are asked about each run; a CheckInfo stands for one that must not run
+            in this process and goes to the plugin worker.
+        box: those that are asked about the box.
+        gates: every gate, also of checks that could not be loaded.
+        facts: likewise for the check that watches the checks; None before the self-test.
+        plugins: what was loaded, and what was not.
+        legs: wall time of the last full success of the self-test, by leg.
+    """
+
+    run: tuple[Judgeable, ...] = ()
+    box: tuple[Judgeable, ...] = ()
+    gates: tuple[Gate, ...] = ()
+    facts: tuple[GateFacts, ...] | None = None
+    plugins: tuple[PluginView, ...] = ()
+    legs: dict[str, float] = field(default_factory=dict)
+
+    def proven(self, name: str) -> bool:
+        """Whether what the check says counts."""
+        return any(g.check == name and g.state is GateState.PROVEN for g in self.gates)
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Core:
+    """All state of the loop. Only the main thread touches it.
+
+    Attributes:
+        ports: the outside.
+        post: puts a message into the loop's own inbox; for answers of other threads.
+        machine_id: of this machine.
+        boot_id: of this boot.
+        config: in force.
+        checks: likewise.
+        embedded: whether this is one run's own engine, not the box's daemon.
+        own_uid: of the daemon.
+        metrics_url: told to whoever registers.
+        event_id: of the last event.
+        changes: to be committed at the end of this turn, together.
+        touched: runs whose state has to be written in this turn, whole.
+        events: the newest events, oldest first.
+        snapshot_stale: whether readers could be told something new.
+        urgent: whether something happened that the page should not wait for.
+    """
+
+    ports: Ports
+    post: Callable[[Message], None]
+    machine_id: str
+    boot_id: str
+    config: Config = field(default_factory=Config)
+    checks: Checks = field(default_factory=Checks)
+    embedded: bool = False
+    own_uid: int = 0
+    metrics_url: str | None = None
+    runs: dict[RunId, TrackedRun] = field(default_factory=dict)
+    members: dict[int, Member] = field(default_factory=dict)
+    streams: dict[int, Stream] = field(default_factory=dict)
+    box: dict[str, Judged] = field(default_factory=dict)
+    due: DueTimes[DueKey] = field(default_factory=DueTimes)
+    event_id: int = 0
+    changes: list[Change] = field(default_factory=list)
+    touched: dict[RunId, TrackedRun] = field(default_factory=dict)
+    events: deque[StoredEvent] = field(default_factory=lambda: deque(maxlen=SHOWN_EVENTS_MAX))
+    costs: dict[str, CheckCost] = field(default_factory=dict)
+    samplers: dict[str, SamplerView] = field(default_factory=dict)
+    reader_generation: int = 0
+    store_problem: str = ""
+    snapshot_stale: bool = True
+    urgent: bool = False
+    next_token: int = 0
+    next_stream: int = 0
+
+    def now_s(self) -> float:
+        """Wall time."""
+        return self.ports.clock.now_s()
+
+    def monotonic_s(self) -> float:
+        """Monotonic time."""
+        return self.ports.clock.monotonic_s()
+
+    def token(self) -> int:
+        """A number that was never used for another process."""
+        self.next_token += 1
+        return self.next_token
+
+    def stream_number(self) -> int:
+        """A number that was never used for another stream."""
+        self.next_stream += 1
+        return self.next_stream
+
+    def living(self) -> Iterable[TrackedRun]:
+        """Runs that have not ended."""
+        return (r for r in self.runs.values() if r.end is None)
+
+    def touch(self, run: TrackedRun) -> None:
+        """Note that the run is to be written at the end of this turn."""
+        run.dirty = True
+        run.view = None
+        self.touched[run.run_id] = run
+        self.snapshot_stale = True
+
+    def announce(self, transition: Transition, run: TrackedRun | None) -> None:
+        """Make an event of a transition; it is committed with whatever produced it."""
+        self.event_id += 1
+        uid = None if run is None else run.run.uid
+        synthetic = run is not None and run.synthetic
+        if synthetic:
+            transition = replace(transition, origin=Origin.SELFTEST)
+        self.changes.append(
+            PutEvent(
+                event_id=self.event_id,
+                subject=BOX_SUBJECT if run is None else run.run_id,
+                uid=uid,
+                synthetic=synthetic,
+                at_s=transition.at_s,
+                body=pack(transition),
+            )
+        )
+        self.events.append(StoredEvent(event_id=self.event_id, uid=uid, transition=transition))
+        self.urgent = True
+        if run is not None:
+            self.touch(run)
+
+    def ask_earlier(self, run: TrackedRun) -> None:
+        """Ask what earlier runs of the same name and fingerprint left behind."""
+        if run.synthetic:
+            return
+        self.ports.store.find_earlier(
+            lambda earlier: self.post(EarlierFound(run_id=run.run_id, earlier=earlier)),
+            name=run.run.name,
+            fingerprint=run.run.fingerprint,
+            uid=run.run.uid,
+        )
+
+    def cost(self, check: str) -> CheckCost:
+        """What a check has cost so far."""
+        return self.costs.get(check) or CheckCost(check=CheckName(check), last_run_s=None)
+
+    def sampled(self, name: str, *, error: bool = False, timeout: bool = False) -> None:
+        """Note that a source of facts was read, or was not."""
+        view = self.samplers.get(name)
+        if view is None:
+            return
+        failed = error or timeout
+        self.samplers[name] = replace(
+            view,
+            last_success_s=view.last_success_s if failed else self.now_s(),
+            errors=view.errors + error,
+            timeouts=view.timeouts + timeout,
+        )

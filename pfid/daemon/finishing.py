@@ -1,0 +1,75 @@
+"""What is done with a run after its end: judge once more, let go, show for a while, forget."""
+
+from typing import Final
+
+from pfid.daemon.core import Core
+from pfid.daemon.deaths import Deaths
+from pfid.daemon.judging import Judging
+from pfid.daemon.ledger import Ledger, run_body
+from pfid.daemon.reading import Reading
+from pfid.daemon.registering import stored_name
+from pfid.daemon.tracked import TrackedRun
+
+WITH_MEMBERS_S: Final = 30.0
+"""Processes that outlive their root may still write; its log is followed so long."""
+AGAIN_S: Final = 1.0
+
+
+class Finishing:
+    """The last of every run."""
+
+    def __init__(
+        self, core: Core, judging: Judging, reading: Reading, deaths: Deaths, ledger: Ledger
+    ) -> None:
+        """Finish runs of ``core``."""
+        self._core = core
+        self._judging = judging
+        self._reading = reading
+        self._deaths = deaths
+        self._ledger = ledger
+
+    def finish(self, run: TrackedRun) -> None:
+        """The end is settled: judge once more, let go of everything."""
+        core = self._core
+        now_s = core.monotonic_s()
+        if run.final:
+            return
+        if self._lives_on(run, now_s):
+            core.due.set(("final", run.run_id), now_s + AGAIN_S)
+            return
+        self._judging.poke(run, ("run", "log", "steps"))
+        self._judging.run_due(run)
+        run.final = True
+        core.due.drop(("judge", run.run_id))
+        self._reading.let_go(run)
+        for member in list(run.members.values()):
+            self._deaths.forget(member)
+        for part in ("p", *(str(s.ordinal) for s in run.streams)):
+            core.ports.notify.drop(stored_name(run.run_id, part))
+        run.root = None
+        core.ports.store.remember(run_body(run))
+        core.touch(run)
+        self.leave_later(run)
+
+    def _lives_on(self, run: TrackedRun, now_s: float) -> bool:
+        others = any(not m.is_root for m in run.members.values())
+        return others and run.died_s is not None and now_s - run.died_s < WITH_MEMBERS_S
+
+    def leave_later(self, run: TrackedRun) -> None:
+        """Show the ended run for a while; counted from its end."""
+        core = self._core
+        ended_at_s = core.now_s() if run.end is None else run.end.at_s
+        left_s = ended_at_s + core.config.page.ended_run_linger_s - core.now_s()
+        core.due.set(("leave", run.run_id), core.monotonic_s() + max(0.0, left_s))
+
+    def leave(self, run: TrackedRun) -> None:
+        """The run has been shown long enough."""
+        core = self._core
+        self._ledger.forget(run)
+        core.runs.pop(run.run_id, None)
+        for stream in run.streams:
+            core.streams.pop(stream.number, None)
+        place = run.oom_place
+        if place is not None and all(r.oom_place != place for r in core.runs.values()):
+            core.ports.oom.forget(place)
+        core.snapshot_stale = True

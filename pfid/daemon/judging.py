@@ -1,0 +1,256 @@
+"""Runs the checks that are due and settles what they say.
+
+A check runs when its evidence changed, at most once in its cadence, and when time alone could
+change its answer: while a run is silent, at a tenth of the silence, so that a box of quiet runs
+costs little and a stall is still seen within a tenth of the time it takes to call it one.
+"""
+
+import time
+from collections.abc import Collection
+from dataclasses import replace
+from typing import Final, Protocol
+
+from pfid.analysis import early_steps
+from pfid.daemon.core import BOX_SUBJECT, Core, Judgeable
+from pfid.daemon.tracked import Judged, TrackedRun
+from pfid.daemon.worlds import baseline_of, box_world, frozen_world, run_world
+from pfid.domain.outcome import Outcome
+from pfid.domain.step_summary import BaselineSource
+from pfid.domain.verdict import BOX, Entity, EntityKind, Verdict
+from pfid.policy.evaluate import attempt
+from pfid.policy.hysteresis import settle
+from pfid.policy.views import transition, verdict_view
+from pfid.spec.check import AnyCheck
+from pfid.spec.reasons import OVERDUE, TIMED_OUT, UNPROVEN
+from pfid.spec.world import World
+from pfid.wire.plugins import CheckInfo
+
+QUIET_SHARE: Final = 0.1
+QUIET_MAX_S: Final = 30.0
+OVERDUE_CADENCES: Final = 3.0
+"""A check that has not run for so many of its intervals is overdue, and that is its verdict."""
+OVERDUE_LEAST_S: Final = 30.0
+REGIME_CHECK: Final = "step_time_regime"
+_TIMELESS: Final = frozenset({"run", "log", "gates"})
+
+
+class PluginPort(Protocol):
+    """Runs checks of third parties in a process that may hang or crash."""
+
+    def ask(self, check: str, subject: str, world: World) -> None:
+        """Have a check evaluated; the verdict comes as a message."""
+        ...
+
+    def expire(self) -> None:
+        """Answer for those that are past their deadline."""
+        ...
+
+
+class Judging:
+    """The checks of stage ``watch``, over every run and the box."""
+
+    def __init__(self, core: Core, plugins: PluginPort | None = None) -> None:
+        """Judge what ``core`` holds; ``plugins`` runs what must not run here."""
+        self._core = core
+        self._plugins = plugins
+
+    def poke(self, run: TrackedRun, ports: Collection[str] = ()) -> None:
+        """New evidence: checks that read one of ``ports`` are due now, the others in cadence."""
+        core = self._core
+        run.changed()
+        now_s = core.monotonic_s()
+        for check in core.checks.run:
+            judged = self._of(run, check)
+            waits_s = 0.0 if any(p in check.reads for p in ports) else check.cadence_s
+            ran_s = judged.ran_s
+            due_s = now_s if ran_s is None else min(judged.due_s, max(now_s, ran_s + waits_s))
+            judged.due_s = due_s
+        self._schedule(run)
+
+    def start_after(self, run: TrackedRun, wait_s: float) -> None:
+        """Judge a resumed run only once its log could be read on."""
+        for check in self._core.checks.run:
+            self._of(run, check).due_s = self._core.monotonic_s() + wait_s
+        self._schedule(run)
+
+    def _schedule(self, run: TrackedRun) -> None:
+        if run.judged and not run.final:
+            due_s = min(j.due_s for j in run.judged.values())
+            self._core.due.set(("judge", run.run_id), due_s)
+
+    def run_due(self, run: TrackedRun) -> None:
+        """Run every check of the run that is due."""
+        core = self._core
+        now_s = core.monotonic_s()
+        world: World | None = None
+        for check in core.checks.run:
+            judged = self._of(run, check)
+            if judged.due_s > now_s:
+                continue
+            if not core.checks.proven(check.name):
+                self._say_unproven(run, check, judged)
+            elif self._held_back(run, check):
+                pass
+            elif isinstance(check, CheckInfo):
+                self._send_out(run, check, judged, now_s)
+            else:
+                world = world or run_world(core, run)
+                self._evaluate(run, check, judged, world)
+            judged.due_s = self._next_due_s(run, check, judged, now_s)
+        self._schedule(run)
+
+    def box_due(self) -> None:
+        """Run the checks about the box; they say when they are due again by their cadence."""
+        core = self._core
+        now_s = core.monotonic_s()
+        due = [now_s + 60.0]
+        for check in core.checks.box:
+            judged = core.box.setdefault(check.name, Judged())
+            if judged.due_s <= now_s:
+                if core.checks.proven(check.name) and not isinstance(check, CheckInfo):
+                    self._evaluate(None, check, judged, box_world(core))
+                else:
+                    self._say_unproven(None, check, judged)
+                judged.due_s = now_s + check.cadence_s
+            due.append(judged.due_s)
+        core.due.set(("box", BOX_SUBJECT), min(due))
+
+    def come_back(self, check_name: str, subject: str, verdict: Verdict, error: str) -> None:
+        """Take the plugin worker's answer."""
+        core = self._core
+        check = next((c for c in core.checks.run if c.name == check_name), None)
+        run = next((r for r in core.runs.values() if r.run_id == subject), None)
+        if check is None or run is None or run.final:
+            return
+        judged = self._of(run, check)
+        since_s, judged.waiting_since_s = judged.waiting_since_s, None
+        took_s = 0.0 if since_s is None else core.monotonic_s() - since_s
+        timed_out = verdict.reason == TIMED_OUT
+        self._count(check, took_s, error=bool(error) and not timed_out, timeout=timed_out)
+        self._take(run, check, judged, verdict)
+
+    def overdue(self) -> None:
+        """Give checks that did not come to run the verdict UNKNOWN ``overdue``."""
+        core = self._core
+        if self._plugins is not None:
+            self._plugins.expire()
+        now_s = core.monotonic_s()
+        for run in core.living():
+            for check in core.checks.run:
+                judged = self._of(run, check)
+                since_s = judged.waiting_since_s
+                limit_s = max(OVERDUE_CADENCES * check.cadence_s, OVERDUE_LEAST_S)
+                if since_s is not None and now_s - since_s > limit_s:
+                    judged.waiting_since_s = None
+                    summary = "the check was due and did not run"
+                    late = Verdict(outcome=Outcome.UNKNOWN, reason=OVERDUE, summary=summary)
+                    self._take(run, check, judged, late)
+
+    def _of(self, run: TrackedRun, check: Judgeable) -> Judged:
+        judged = run.judged.get(check.name)
+        if judged is None:
+            judged = run.judged[check.name] = Judged(due_s=self._core.monotonic_s())
+        return judged
+
+    def _held_back(self, run: TrackedRun, check: Judgeable) -> bool:
+        """While it is being found out how a run ended, nobody is to judge the end."""
+        return run.died_at_s is not None and run.end is None and "run" in check.reads
+
+    def _send_out(self, run: TrackedRun, check: Judgeable, judged: Judged, now_s: float) -> None:
+        if judged.waiting_since_s is not None:
+            return
+        if self._plugins is not None:
+            judged.waiting_since_s = now_s
+            judged.ran_s = now_s
+            judged.seen = run.version
+            self._plugins.ask(check.name, run.run_id, frozen_world(self._core, run))
+            return
+        summary = "the check was due and did not run"
+        late = Verdict(outcome=Outcome.UNKNOWN, reason=OVERDUE, summary=summary)
+        self._take(run, check, judged, late)
+
+    def _say_unproven(self, run: TrackedRun | None, check: Judgeable, judged: Judged) -> None:
+        verdict = Verdict(
+            outcome=Outcome.UNKNOWN,
+            reason=UNPROVEN,
+            summary="the check is not proven, so nothing it says counts",
+        )
+        judged.seen = -1 if run is None else run.version
+        self._take(run, check, judged, verdict)
+
+    def _evaluate(
+        self, run: TrackedRun | None, check: AnyCheck, judged: Judged, world: World
+    ) -> None:
+        began_s = time.perf_counter()
+        tried = attempt(check, world)
+        took_s = time.perf_counter() - began_s
+        late = took_s > check.deadline_s
+        self._count(check, took_s, error=bool(tried.error), timeout=late)
+        if tried.error:
+            self._core.ports.log.say("error", "check failed", check=check.name, error=tried.error)
+        judged.seen = -1 if run is None else run.version
+        self._take(run, check, judged, tried.verdict)
+
+    def _take(
+        self, run: TrackedRun | None, check: Judgeable, judged: Judged, verdict: Verdict
+    ) -> None:
+        core = self._core
+        at_s, now_s = core.now_s(), core.monotonic_s()
+        if verdict.entity is None:
+            verdict = replace(verdict, entity=_subject(run))
+        before = judged.settling
+        judged.settling = settle(before, verdict, check.hysteresis, now_s, at_s)
+        judged.raw = verdict.outcome
+        judged.ran_s, judged.last_run_s = now_s, at_s
+        judged.view = verdict_view(
+            check,
+            judged.settling,
+            last_run_s=at_s,
+            proven=core.checks.proven(check.name),
+            synthetic=run is not None and run.synthetic,
+        )
+        core.snapshot_stale = True
+        announced = transition(check, judged.settling, at_s)
+        if announced is not None:
+            core.announce(announced, run)
+            self._fired(check, announced.verdict)
+            if run is not None:
+                self._consequences(run, check, announced.verdict)
+
+    def _consequences(self, run: TrackedRun, check: Judgeable, verdict: Verdict) -> None:
+        """A run judged slow against something older may not be its own measure."""
+        if check.name != REGIME_CHECK or verdict.outcome is not Outcome.FAIL:
+            return
+        baseline = baseline_of(run)
+        if baseline is not None and baseline.source is not BaselineSource.OWN_EARLY_STEPS:
+            run.early = early_steps.refuse(run.early)
+
+    def _fired(self, check: Judgeable, verdict: Verdict) -> None:
+        if verdict.outcome is Outcome.FAIL:
+            cost = self._core.cost(check.name)
+            self._core.costs[check.name] = replace(cost, firings=cost.firings + 1)
+
+    def _count(self, check: Judgeable, took_s: float, *, error: bool, timeout: bool) -> None:
+        cost = self._core.cost(check.name)
+        self._core.costs[check.name] = replace(
+            cost,
+            last_run_s=self._core.now_s(),
+            runs=cost.runs + 1,
+            seconds=cost.seconds + took_s,
+            errors=cost.errors + error,
+            timeouts=cost.timeouts + timeout,
+        )
+
+    def _next_due_s(self, run: TrackedRun, check: Judgeable, judged: Judged, now_s: float) -> float:
+        settled = judged.settling.settled
+        moving = settled is None or judged.raw is not settled.outcome
+        if moving or judged.seen != run.version:
+            return now_s + check.cadence_s
+        if run.end is not None or set(check.reads) <= _TIMELESS:
+            return now_s + max(check.cadence_s, QUIET_MAX_S)
+        silent_s = now_s - run.progress.sign_s
+        return now_s + max(check.cadence_s, min(QUIET_MAX_S, QUIET_SHARE * silent_s))
+
+
+def _subject(run: TrackedRun | None) -> Entity:
+    return BOX if run is None else Entity(EntityKind.RUN, run.run_id)

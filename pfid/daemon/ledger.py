@@ -1,0 +1,230 @@
+"""What has to be on disk, and when: with each event, at its end, and now and then between.
+
+A transition, the hysteresis state and the log offset that produced it go into one transaction.
+Between events a run's offset and statistics are written together at intervals; after a kill the
+log is read again from there and the same steps come out.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from pfid.daemon.core import BOX_SUBJECT, Core
+from pfid.daemon.judging import REGIME_CHECK
+from pfid.daemon.tracked import Judged, Stream, TrackedRun
+from pfid.policy.baseline import EarlierRun, earlier_run
+from pfid.wire.control import Reply
+from pfid.wire.stored import (
+    DropSettlings,
+    DropStreams,
+    Expire,
+    PutRun,
+    PutSettling,
+    PutSteps,
+    PutStream,
+    RunBody,
+    StepsBody,
+    StreamBody,
+    pack,
+)
+
+CHECKPOINT_S: Final = 20.0
+"""How often the place in a log that moves is written without an event."""
+DAY_S: Final = 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """A reply that waits until a change set is on disk."""
+
+    number: int
+    conn: int
+    reply: Reply
+
+
+class Ledger:
+    """Turns what was touched into change sets."""
+
+    def __init__(self, core: Core) -> None:
+        """Write for ``core``."""
+        self._core = core
+        self._box_written: dict[str, object] = {}
+        self.promises: list[Promise] = []
+        self.waiting: list[tuple[int, Reply]] = []
+
+    def promise(self, conn: int, reply: Reply) -> None:
+        """Answer once everything of this turn is on disk."""
+        self.waiting.append((conn, reply))
+
+    def flush(self) -> None:
+        """Hand over what this turn changed, as one."""
+        core = self._core
+        for run in core.touched.values():
+            self._write(run)
+        core.touched.clear()
+        self._box()
+        if not core.changes and not self.waiting:
+            return
+        number = core.ports.store.submit(core.changes)
+        core.changes = []
+        self.promises += [Promise(number, conn, reply) for conn, reply in self.waiting]
+        self.waiting.clear()
+
+    def checkpoint(self) -> None:
+        """Have runs written whose log has moved since they were last."""
+        now_s = self._core.monotonic_s()
+        for run in self._core.runs.values():
+            if run.steps_dirty and now_s - run.steps_written_s >= CHECKPOINT_S:
+                self._core.touch(run)
+
+    def checkpoint_all(self) -> None:
+        """On the way out: whatever moved is written now."""
+        for run in self._core.runs.values():
+            if run.steps_dirty or run.dirty:
+                self._core.touch(run)
+
+    def rewrite_everything(self) -> None:
+        """The state file is new: nothing of what was written is there."""
+        self._box_written.clear()
+        for run in self._core.runs.values():
+            for stream in run.streams:
+                stream.dirty = True
+            run.steps_dirty = True
+            self._core.touch(run)
+
+    def forget(self, run: TrackedRun) -> None:
+        """The run has left the page; its events and its end stay."""
+        self._core.changes.append(DropSettlings(run_id=run.run_id))
+
+    def expire(self) -> None:
+        """Apply retention."""
+        keep = self._core.config.retention
+        now_s = self._core.now_s()
+        self._core.changes.append(
+            Expire(
+                runs_ended_before_s=now_s - keep.ended_runs_days * DAY_S,
+                events_before_s=now_s - keep.transitions_days * DAY_S,
+            )
+        )
+
+    def _write(self, run: TrackedRun) -> None:
+        """One run that cannot be written must not keep the others from it."""
+        try:
+            self._core.changes += self._whole(run)
+        except (TypeError, ValueError, OverflowError) as error:
+            self._core.ports.log.say(
+                "critical", "run cannot be written", run=run.run_id, error=str(error)
+            )
+
+    def _whole(
+        self, run: TrackedRun
+    ) -> list[PutRun | PutStream | PutSteps | PutSettling | DropStreams]:
+        changes: list[PutRun | PutStream | PutSteps | PutSettling | DropStreams]
+        changes = [put_run(run)]
+        run.dirty = False
+        if run.final:
+            changes.append(DropStreams(run_id=run.run_id))
+        else:
+            changes += [_put_stream(s) for s in run.streams if s.dirty]
+        for stream in run.streams:
+            stream.dirty = False
+        if run.steps_dirty or run.steps_written_s == 0.0:
+            run.steps_dirty = False
+            run.steps_written_s = self._core.monotonic_s()
+            changes.append(PutSteps(run_id=run.run_id, body=pack(_steps_body(run))))
+        changes += [
+            PutSettling(subject=run.run_id, check=name, body=pack(judged.settling))
+            for name, judged in run.judged.items()
+            if judged.settling.settled is not None
+        ]
+        return changes
+
+    def _box(self) -> None:
+        for name, judged in self._core.box.items():
+            if _moved(judged, self._box_written.get(name)):
+                self._box_written[name] = judged.settling.settled
+                body = pack(judged.settling)
+                self._core.changes.append(PutSettling(subject=BOX_SUBJECT, check=name, body=body))
+
+
+def _moved(judged: Judged, written: object) -> bool:
+    return judged.settling.changed and judged.settling.settled is not written
+
+
+def run_body(run: TrackedRun) -> RunBody:
+    """What is stored of a run."""
+    usage = run.usage
+    return RunBody(
+        run=run.run,
+        state=run.state,
+        end=run.end,
+        stop=run.stop,
+        deaths=tuple(run.deaths),
+        synthetic=run.synthetic,
+        restarts_left=run.restarts_left,
+        launcher_pid=run.launcher_pid,
+        registered_monotonic_s=run.registered_s,
+        last_progress_at_s=run.last_progress_at_s,
+        usage=(
+            usage.gone_cpu_s,
+            usage.gone_read_bytes,
+            usage.gone_written_bytes,
+            usage.io_known,
+        ),
+        founders=tuple(run.founders),
+        left=left_behind(run) if run.end is not None else None,
+        final=run.final,
+    )
+
+
+def put_run(run: TrackedRun) -> PutRun:
+    """The row of a run."""
+    return PutRun(
+        run_id=run.run_id,
+        name=run.run.name,
+        fingerprint=run.run.fingerprint,
+        uid=run.run.uid,
+        synthetic=run.synthetic,
+        started_at_s=run.run.started_at_s,
+        ended_at_s=None if run.end is None else run.end.at_s,
+        body=pack(run_body(run)),
+    )
+
+
+def left_behind(run: TrackedRun) -> EarlierRun | None:
+    """What an ended run leaves to the baselines of later ones."""
+    regime = run.judged.get(REGIME_CHECK)
+    settled = None if regime is None else regime.settling.settled
+    outcome = run.regime_while_alive
+    if outcome is None and settled is not None:
+        outcome = settled.outcome
+    return earlier_run(
+        summary=run.statistics.summary(),
+        own_early=run.early.baseline,
+        regime=outcome,
+        ended_at_s=run.last_progress_at_s or run.run.started_at_s,
+    )
+
+
+def _put_stream(stream: Stream) -> PutStream:
+    body = StreamBody(
+        kind=stream.kind,
+        begins_at=stream.begins_at,
+        size_at_start=stream.size_at_start,
+        offset=stream.offset,
+        parser_state=stream.parser_state,
+        facts=stream.facts,
+        readable=stream.readable,
+        finished=stream.finished,
+    )
+    return PutStream(run_id=stream.run_id, ordinal=stream.ordinal, body=pack(body))
+
+
+def _steps_body(run: TrackedRun) -> StepsBody:
+    return StepsBody(
+        statistics=run.statistics.state(),
+        progress=run.progress,
+        recent=tuple(run.recent),
+        leading=run.leading,
+        early=run.early,
+        step_clock=run.step_clock,
+    )

@@ -1,0 +1,397 @@
+"""The loop: message, policy, state, commit, and the word to the watchdog that all of it was done.
+
+One thread, one inbox. Its own monotonic due-times decide what is due; the scheduler's firings only
+come earlier or not at all. Nothing here waits for a disk, a client or a run's file.
+"""
+
+import queue
+import signal
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from pfid.daemon.answering import Answering
+from pfid.daemon.core import BOX_SUBJECT, Core
+from pfid.daemon.deaths import Deaths
+from pfid.daemon.finishing import Finishing
+from pfid.daemon.judging import Judging
+from pfid.daemon.ledger import Ledger
+from pfid.daemon.messages import (
+    Asked,
+    ClientLeft,
+    Committed,
+    Died,
+    EarlierFound,
+    EventsFound,
+    JobFired,
+    JobTrouble,
+    Message,
+    OldRunFound,
+    ReaderEnded,
+    ReaderStarted,
+    ReaderTold,
+    Signalled,
+    StoreReset,
+    StoreTrouble,
+    WorkerVerdict,
+)
+from pfid.daemon.publishing import Publishing
+from pfid.daemon.reading import Reading
+from pfid.daemon.registering import Registering
+from pfid.daemon.requests import Acts, Requests
+from pfid.daemon.resuming import Resuming
+from pfid.daemon.tracked import TrackedRun
+from pfid.daemon.trees import Trees
+from pfid.domain.names import RunId
+from pfid.domain.snapshot import DaemonHealth, Snapshot
+
+TURN_MESSAGES: Final = 256
+TURN_CHECKS: Final = 64
+IDLE_S: Final = 5.0
+JOB_SLACK_S: Final = 1.0
+"""A job the scheduler has not fired by then is run anyway, and that is counted."""
+
+SWEEP: Final = "sweep"
+RENDER: Final = "render"
+RETENTION: Final = "retention"
+PROOF_AGE: Final = "proof_age"
+JOBS: Final = {SWEEP: 5.0, RENDER: 1.0, RETENTION: 3600.0, PROOF_AGE: 600.0}
+"""Periodic jobs and their intervals, seconds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hooks:
+    """What the loop has done for it, by whoever built it.
+
+    Attributes:
+        page: makes and serves the metrics page if it is worth it; called every second.
+        reload: reads the configuration again; returns what is wrong with it, "" if nothing.
+        prove: proves the gates again, all of them or those whose proof is old.
+    """
+
+    page: Callable[[Callable[[], Snapshot], bool], None]
+    reload: Callable[[], str]
+    prove: Callable[[bool], None]
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Parts:
+    """The loop's members, built over one core."""
+
+    core: Core
+    judging: Judging
+    reading: Reading
+    deaths: Deaths
+    trees: Trees
+    registering: Registering
+    answering: Answering
+    publishing: Publishing
+    ledger: Ledger
+    finishing: Finishing
+    resuming: Resuming
+
+
+class Loop:
+    """Runs until told to stop."""
+
+    def __init__(
+        self,
+        parts: Parts,
+        inbox: "queue.SimpleQueue[Message]",
+        hooks: Hooks,
+        *,
+        watchdog_s: float | None = None,
+    ) -> None:
+        """Prepare.
+
+        Args:
+            parts: see there.
+            inbox: where every message arrives.
+            hooks: see there.
+            watchdog_s: how often the service manager wants to hear from us at the latest.
+        """
+        self._parts = parts
+        self._requests = Requests(
+            parts.core,
+            parts.registering,
+            parts.answering,
+            parts.ledger,
+            Acts(snapshot=self.snapshot, reload=self.reload, prove=lambda: hooks.prove(True)),
+        )
+        self._core = parts.core
+        self._inbox = inbox
+        self._hooks = hooks
+        self._watchdog_s = None if watchdog_s is None else watchdog_s / 2
+        self._watchdog_due_s = 0.0
+        self._stopping = False
+        self._events_submitted = 0
+        now_s = self._core.now_s()
+        self.health = DaemonHealth(
+            started_at_s=now_s, ready=False, last_iteration_s=now_s, config_loaded_s=now_s
+        )
+        self._iterations = 0
+        self._busy_s = 0.0
+        self._ended_at_s: float | None = None
+        self._config_ok = True
+        self._config_loaded_s = now_s
+        self._ready = False
+
+    @property
+    def stopping(self) -> bool:
+        """Whether the loop is to end after this turn."""
+        return self._stopping
+
+    def stop(self) -> None:
+        """End after this turn."""
+        self._stopping = True
+
+    def set_ready(self) -> None:
+        """The self-test is passed and the sockets are bound."""
+        self._ready = True
+
+    def run(self) -> None:
+        """Turn after turn, until told to stop."""
+        self.begin()
+        while not self._stopping:
+            self.turn()
+
+    def begin(self) -> None:
+        """Make the periodic work due for the first time."""
+        now_s = self._core.monotonic_s()
+        for job, every_s in JOBS.items():
+            self._core.due.set(("job", job), now_s + min(every_s, 1.0) + JOB_SLACK_S)
+        self._core.due.set(("box", BOX_SUBJECT), now_s)
+
+    def turn(self) -> None:
+        """One complete iteration."""
+        first = self._first()
+        began_s = self._core.monotonic_s()
+        if first is not None:
+            self._handle_all(first)
+        self._do_due()
+        self._parts.trees.go_on()
+        self._parts.ledger.flush()
+        ended_s = self._core.monotonic_s()
+        self._iterations += 1
+        self._busy_s += ended_s - began_s
+        self._ended_at_s = self._core.now_s()
+        self._feed_watchdog(ended_s)
+
+    def _first(self) -> Message | None:
+        wait_s = self._wait_s()
+        try:
+            if wait_s <= 0:
+                return self._inbox.get_nowait()
+            return self._inbox.get(timeout=wait_s)
+        except queue.Empty:
+            return None
+
+    def _wait_s(self) -> float:
+        if self._parts.trees.busy or self._stopping:
+            return 0.0
+        now_s = self._core.monotonic_s()
+        due_s = self._core.due.next_s()
+        waits = [IDLE_S] if due_s is None else [IDLE_S, due_s - now_s]
+        if self._watchdog_s is not None:
+            waits.append(self._watchdog_due_s - now_s)
+        return min(waits)
+
+    def _handle_all(self, first: Message) -> None:
+        message: Message | None = first
+        for _ in range(TURN_MESSAGES):
+            if message is not None:
+                self._guarded(self._handle, message)
+            try:
+                message = self._inbox.get_nowait()
+            except queue.Empty:
+                return
+        if message is not None:
+            self._guarded(self._handle, message)
+
+    def _guarded(self, act: Callable[..., None], *arguments: object) -> None:
+        """One message that cannot be handled must not stop the watch; it is said, and counted."""
+        try:
+            act(*arguments)
+        except Exception as error:  # noqa: BLE001 - see above
+            import traceback
+
+            self._core.ports.log.say(
+                "critical",
+                "the loop failed on a message",
+                error=f"{type(error).__name__}: {error}",
+                trace=traceback.format_exc(limit=12),
+            )
+
+    def _feed_watchdog(self, now_s: float) -> None:
+        if self._watchdog_s is not None and now_s >= self._watchdog_due_s:
+            self._core.ports.notify.watchdog()
+            self._watchdog_due_s = now_s + self._watchdog_s
+
+    def _handle(self, message: Message) -> None:  # noqa: C901, PLR0912 - one line a message
+        parts = self._parts
+        match message:
+            case Died():
+                parts.deaths.died(message)
+            case ReaderTold():
+                parts.reading.told(message)
+            case Asked():
+                self._requests.asked(message)
+            case ClientLeft():
+                parts.answering.left(message.conn)
+            case Committed():
+                self._committed(message)
+            case JobFired():
+                self._fired(message.job)
+            case ReaderStarted():
+                parts.reading.started(message.generation)
+            case ReaderEnded():
+                parts.reading.ended(message)
+            case EventsFound():
+                self._requests.events_found(message)
+            case OldRunFound():
+                self._requests.old_run_found(message)
+            case EarlierFound():
+                self._earlier(message)
+            case Signalled():
+                self._signalled(message.number)
+            case StoreTrouble():
+                self._store_trouble(message.problem)
+            case StoreReset():
+                self._core.ports.log.say("critical", "state file corrupt", problem=message.problem)
+                parts.ledger.rewrite_everything()
+            case JobTrouble():
+                self._core.ports.log.say(
+                    "warning", "scheduler trouble", job=message.job, kind=message.kind
+                )
+            case WorkerVerdict():
+                parts.judging.come_back(
+                    message.check, message.subject, message.verdict, message.error
+                )
+
+    def _earlier(self, message: EarlierFound) -> None:
+        run = self._core.runs.get(RunId(message.run_id))
+        if run is not None and message.earlier:
+            run.earlier = message.earlier
+            self._parts.judging.poke(run, ("steps",))
+
+    def _store_trouble(self, problem: str) -> None:
+        self._core.store_problem = problem
+        self._core.snapshot_stale = self._core.urgent = True
+        level = "critical" if problem else "info"
+        self._core.ports.log.say(level, "state on disk", problem=problem or "written again")
+
+    def _committed(self, message: Committed) -> None:
+        ledger = self._parts.ledger
+        done = [p for p in ledger.promises if p.number <= message.number]
+        ledger.promises = [p for p in ledger.promises if p.number > message.number]
+        for promise in done:
+            self._core.ports.replies.reply(promise.conn, promise.reply)
+        if self._core.event_id > self._events_submitted:
+            self._events_submitted = self._core.event_id
+            self._parts.answering.committed()
+
+    def reload(self) -> str:
+        """Read the configuration again; returns what is wrong with it, and keeps the old one."""
+        self._core.ports.notify.reloading(self._core.monotonic_s())
+        problem = self._hooks.reload()
+        self._config_ok = not problem
+        if problem:
+            self._core.ports.log.say(
+                "error", "configuration refused, the old one stays", problem=problem
+            )
+        else:
+            self._config_loaded_s = self._core.now_s()
+            for run in self._core.living():
+                self._parts.judging.poke(run, ("run", "steps", "log"))
+        self._core.snapshot_stale = self._core.urgent = True
+        self._core.ports.notify.ready(self._status_line())
+        return problem
+
+    def _signalled(self, number: int) -> None:
+        if number in {signal.SIGTERM, signal.SIGINT}:
+            self._stopping = True
+        elif number == signal.SIGHUP:
+            self.reload()
+
+    def _fired(self, job: str) -> None:
+        """The scheduler came first: the job is due now."""
+        self._core.due.set(("job", job), self._core.monotonic_s())
+
+    def _do_due(self) -> None:
+        """Do what is due, oldest first, and leave the rest for the next turn."""
+        for _ in range(TURN_CHECKS):
+            due = self._core.due.pop(self._core.monotonic_s())
+            if due is None:
+                return
+            (kind, what), _ = due
+            self._guarded(self._do, kind, what)
+
+    def _do(self, kind: str, what: str | int) -> None:
+        parts = self._parts
+        if kind == "status" and isinstance(what, int):
+            parts.deaths.ask_status(what)
+            return
+        if kind == "follow" and isinstance(what, int):
+            parts.answering.waited_enough(what)
+            return
+        if kind == "job":
+            self._job(str(what))
+            return
+        if kind == "box":
+            parts.judging.box_due()
+            return
+        if kind == "unobserved":
+            parts.resuming.unobserved(RunId(str(what)))
+            return
+        run = self._core.runs.get(RunId(str(what)))
+        if run is not None:
+            self._do_for_run(kind, run)
+
+    def _do_for_run(self, kind: str, run: TrackedRun) -> None:
+        if kind == "judge":
+            self._parts.judging.run_due(run)
+        elif kind == "drained":
+            self._parts.deaths.drained(run)
+        elif kind == "final":
+            self._parts.finishing.finish(run)
+        elif kind == "leave":
+            self._parts.finishing.leave(run)
+        elif kind.startswith("early"):
+            self._parts.trees.begin()
+
+    def _job(self, job: str) -> None:
+        every_s = JOBS[job]
+        self._core.due.set(("job", job), self._core.monotonic_s() + every_s + JOB_SLACK_S)
+        if job == SWEEP:
+            self._parts.trees.begin()
+            self._parts.judging.overdue()
+            self._parts.ledger.checkpoint()
+        elif job == RENDER:
+            urgent, self._core.urgent = self._core.urgent, False
+            self._hooks.page(self.snapshot, urgent)
+        elif job == RETENTION:
+            self._parts.ledger.expire()
+        elif job == PROOF_AGE:
+            self._hooks.prove(False)
+
+    def snapshot(self) -> Snapshot:
+        """This moment, whole."""
+        core = self._core
+        health = DaemonHealth(
+            started_at_s=self.health.started_at_s,
+            ready=self._ready,
+            last_iteration_s=self._ended_at_s or self.health.started_at_s,
+            iterations=self._iterations,
+            iteration_seconds=self._busy_s,
+            config_loaded_s=self._config_loaded_s,
+            config_ok=self._config_ok,
+            store_problem=core.store_problem,
+            selftest_last_success_s=dict(core.checks.legs),
+            log_messages=dict(core.ports.log.counts),
+        )
+        core.snapshot_stale = False
+        return self._parts.publishing.snapshot(health)
+
+    def _status_line(self) -> str:
+        living = sum(1 for _ in self._core.living())
+        return f"watching {living} runs"

@@ -1,0 +1,126 @@
+"""From the loop's state to the Snapshot, the only thing readers see."""
+
+from dataclasses import replace
+
+from pfid.daemon.core import Core
+from pfid.daemon.tracked import TrackedRun
+from pfid.daemon.worlds import baseline_of
+from pfid.domain.run import RunState
+from pfid.domain.snapshot import DaemonHealth, Resources, RunView, Snapshot, VerdictView
+from pfid.domain.step import Phase, StepEvent
+from pfid.domain.step_summary import Baseline
+from pfid.domain.transition import Transition
+from pfid.policy.run_life import Signs, state_of
+
+SHOWN_STEPS = 64
+RATIO_STEPS = 16
+STALL_CHECK = "run_stalled"
+
+
+def public(transition: Transition) -> Transition:
+    """A transition without what belongs to the run's owner alone."""
+    return replace(transition, verdict=replace(transition.verdict, evidence=()))
+
+
+class Publishing:
+    """Builds views, each again only when its run has changed."""
+
+    def __init__(self, core: Core) -> None:
+        """Publish ``core``."""
+        self._core = core
+
+    def snapshot(self, health: DaemonHealth) -> Snapshot:
+        """This moment, whole."""
+        core = self._core
+        views = tuple(self.view(run) for run in core.runs.values())
+        verdicts: list[VerdictView] = []
+        for run in core.runs.values():
+            verdicts += [j.view for j in run.judged.values() if j.view is not None]
+        verdicts += [j.view for j in core.box.values() if j.view is not None]
+        return Snapshot(
+            at_s=core.now_s(),
+            health=health,
+            runs=views,
+            verdicts=tuple(verdicts),
+            gates=core.checks.gates,
+            transitions=tuple(public(e.transition) for e in core.events),
+            samplers=tuple(core.samplers.values()),
+            costs=tuple(core.costs.values()),
+            plugins=core.checks.plugins,
+        )
+
+    def view(self, run: TrackedRun) -> RunView:
+        """One run as everybody may see it."""
+        state = self._state(run)
+        if run.view is None or run.view.state is not state:
+            run.state = state
+            run.view = self._view(run)
+        return run.view
+
+    def _state(self, run: TrackedRun) -> RunState:
+        stall = run.judged.get(STALL_CHECK)
+        stalled = stall is not None and stall.view is not None and _fails(stall.view)
+        return state_of(
+            Signs(
+                end=run.end,
+                suspended=run.suspended,
+                stalled=stalled,
+                steps_seen=run.progress.steps_seen,
+                shows_steps=run.shows_steps,
+                age_s=self._core.now_s() - run.run.started_at_s,
+            )
+        )
+
+    def _view(self, run: TrackedRun) -> RunView:
+        baseline = baseline_of(run)
+        recent = [s for e in run.recent if (s := _seconds(e)) is not None][-SHOWN_STEPS:]
+        return RunView(
+            run=run.run,
+            state=run.state,
+            end=run.end,
+            last_progress_at_s=run.last_progress_at_s,
+            steps_total=run.progress.steps_seen,
+            last_index=run.progress.last_index,
+            phase=run.progress.phase,
+            step_clock=run.step_clock,
+            summary=run.statistics.summary(),
+            baseline=baseline,
+            slowdown_ratio=_ratio(recent[-RATIO_STEPS:], baseline),
+            histogram=run.statistics.histogram(),
+            resources=resources(run),
+            recent_step_s=tuple(recent),
+            synthetic=run.synthetic,
+        )
+
+
+def _fails(view: VerdictView) -> bool:
+    return view.outcome.value == "fail" and view.counts
+
+
+def _seconds(event: StepEvent) -> float | None:
+    return event.seconds_per_step if event.phase is Phase.TRAIN else None
+
+
+def _ratio(recent: list[float], baseline: Baseline | None) -> float | None:
+    if baseline is None or len(recent) < RATIO_STEPS or baseline.median_s <= 0:
+        return None
+    return sorted(recent)[(len(recent) - 1) // 2] / baseline.median_s
+
+
+def resources(run: TrackedRun) -> Resources | None:
+    """What the tree uses: living members, and what those that are gone had used."""
+    readings = [m.reading for m in run.members.values() if m.reading is not None]
+    if not readings and not run.usage.gone_cpu_s:
+        return None
+    ios = [m.io for m in run.members.values() if m.io is not None]
+    usage = run.usage
+    known = bool(ios) or bool(usage.gone_read_bytes or usage.gone_written_bytes)
+    return Resources(
+        processes=len(run.members),
+        cpu_seconds=usage.gone_cpu_s + sum(r.cpu_s for r in readings),
+        resident_bytes=sum(r.resident_bytes for r in readings),
+        read_bytes=usage.gone_read_bytes + sum(i.read_bytes for i in ios) if known else None,
+        written_bytes=usage.gone_written_bytes + sum(i.written_bytes for i in ios)
+        if known
+        else None,
+    )

@@ -1,0 +1,216 @@
+"""What the log reader reports becomes steps, progress and facts of a run.
+
+The reader is disposable and knows nothing after a start: it is told every stream again, from the
+place it last reported.
+"""
+
+import os
+from typing import Final
+
+from pfid.analysis import early_steps
+from pfid.analysis.step_statistics import StepStatistics
+from pfid.daemon.core import Core
+from pfid.daemon.judging import Judging
+from pfid.daemon.messages import ReaderEnded, ReaderTold
+from pfid.daemon.tracked import Stream, TrackedRun
+from pfid.domain.step import StepEvent
+from pfid.policy import leading_writer, log_facts, progress
+from pfid.wire.control import HandedLog
+from pfid.wire.reader import (
+    Batch,
+    Closed,
+    CloseReason,
+    Configure,
+    Follow,
+    Order,
+    StreamKind,
+    Unfollow,
+)
+
+SAMPLER: Final = "steps"
+HUNG_STREAM_TRIES: Final = 2
+"""A file on which the reader hung so often is not given to it again."""
+
+
+class Reading:
+    """Streams of every run."""
+
+    def __init__(self, core: Core, judging: Judging, *, allow_fuse: bool = False) -> None:
+        """Follow for ``core``; ``allow_fuse`` where one user alone is served."""
+        self._core = core
+        self._judging = judging
+        self._allow_fuse = allow_fuse
+        self._hung: dict[int, int] = {}
+
+    def open(self, run: TrackedRun, kind: StreamKind, fd: int, handed: HandedLog) -> Stream:
+        """Follow a descriptor, which becomes ours."""
+        stream = Stream(
+            number=self._core.stream_number(),
+            ordinal=max((s.ordinal for s in run.streams), default=-1) + 1,
+            run_id=run.run_id,
+            kind=kind,
+            begins_at=handed.begins_at,
+            size_at_start=handed.size_at_start,
+            fd=fd,
+        )
+        run.streams.append(stream)
+        self._core.streams[stream.number] = stream
+        self.follow(stream)
+        return stream
+
+    def follow(self, stream: Stream) -> None:
+        """Give the stream to the reader, from where it stands."""
+        if stream.fd is None or stream.finished:
+            return
+        order = Follow(
+            stream=stream.number,
+            kind=stream.kind,
+            begins_at=stream.begins_at,
+            size_at_start=stream.size_at_start,
+            resume_at=stream.offset,
+            parser_state=stream.parser_state,
+        )
+        stream.following = self._send(order, (stream.fd,))
+
+    def drain(self, run: TrackedRun) -> bool:
+        """Have everything read that stands there now; False if there is nothing to read.
+
+        Each stream answers with Closed.
+        """
+        asked = False
+        for stream in run.streams:
+            if stream.following and self._send(Unfollow(stream=stream.number)):
+                asked = True
+        return asked
+
+    def let_go(self, run: TrackedRun) -> None:
+        """Read nothing of the run any more, and close what was handed over."""
+        for stream in run.streams:
+            if stream.following:
+                self._send(Unfollow(stream=stream.number))
+            self._close(stream)
+
+    def replace(self, run: TrackedRun) -> None:
+        """The run's logs are at another place now: finish those we have."""
+        for stream in run.streams:
+            if stream.kind is StreamKind.LOG and not stream.finished:
+                if stream.following:
+                    self._send(Unfollow(stream=stream.number))
+                self._close(stream)
+
+    def _close(self, stream: Stream) -> None:
+        stream.finished = True
+        stream.dirty = True
+        if stream.fd is not None:
+            os.close(stream.fd)
+            stream.fd = None
+
+    def started(self, generation: int) -> None:
+        """A fresh reader runs: tell it everything."""
+        self._core.reader_generation = generation
+        dialects = self._core.config.dialects
+        self._send(
+            Configure(
+                regex_dialects=dict(dialects.regex),
+                jsonl_keys={name: dict(keys) for name, keys in dialects.jsonl.items()},
+                allow_fuse=self._allow_fuse,
+            )
+        )
+        for stream in list(self._core.streams.values()):
+            self.follow(stream)
+
+    def ended(self, message: ReaderEnded) -> None:
+        """The reader is gone; whoever made it hang is given up after a second time."""
+        log = self._core.ports.log
+        log.say("error", "log reader ended", cause=message.cause, said=message.output_tail[-500:])
+        self._core.sampled(
+            SAMPLER, error=message.cause != "timed_out", timeout=message.cause == "timed_out"
+        )
+        for stream in self._core.streams.values():
+            stream.following = False
+        culprit = self._core.streams.get(message.touching or -1)
+        if culprit is None:
+            return
+        self._hung[culprit.number] = self._hung.get(culprit.number, 0) + 1
+        if self._hung[culprit.number] >= HUNG_STREAM_TRIES:
+            self._unreadable(culprit, "the reader hung on it")
+
+    def told(self, message: ReaderTold) -> None:
+        """Take a report of the reader that runs now; an older one's is void."""
+        if message.generation != self._core.reader_generation:
+            return
+        self._core.sampled(SAMPLER)
+        if isinstance(message.report, Batch):
+            self._batch(message.report)
+        elif isinstance(message.report, Closed):
+            self._closed(message.report)
+
+    def _batch(self, batch: Batch) -> None:
+        stream = self._core.streams.get(batch.stream)
+        run = None if stream is None else self._core.runs.get(stream.run_id)
+        if stream is None or run is None:
+            return
+        first = stream.facts is None
+        stream.offset = batch.offset
+        stream.parser_state = batch.parser_state
+        stream.facts = batch.facts
+        stream.dirty = True
+        run.steps_dirty = True
+        now_s = self._core.monotonic_s()
+        signed_s = run.progress.sign_s
+        for event in batch.events:
+            self._step(run, stream, event, now_s)
+        run.progress = progress.advance(
+            run.progress, now_s, phase=batch.phase, log_grew=batch.activity
+        )
+        if run.progress.sign_s != signed_s:
+            run.last_progress_at_s = self._core.now_s()
+        run.facts = log_facts.together(s.facts for s in run.streams if s.facts is not None)
+        self._judging.poke(run, ("log", "steps") if first else ())
+        self._core.snapshot_stale = True
+
+    def _step(self, run: TrackedRun, stream: Stream, event: StepEvent, now_s: float) -> None:
+        run.leading, counts, anew = leading_writer.hear(run.leading, stream.ordinal, event)
+        if not counts:
+            return
+        if anew:
+            run.statistics = StepStatistics()
+            run.recent.clear()
+            run.early = early_steps.EarlySteps()
+        run.statistics.add(event)
+        run.recent.append(event)
+        run.step_clock = event.clock
+        run.early = early_steps.take(run.early, event)
+        run.progress = progress.advance(run.progress, self._when(run, event, now_s), event=event)
+
+    def _when(self, run: TrackedRun, event: StepEvent, now_s: float) -> float:
+        """Monotonic time of an event: it may have stood in the file for a while."""
+        if event.at_s is None:
+            return now_s
+        age_s = max(0.0, self._core.now_s() - event.at_s)
+        return max(run.progress.sign_s, now_s - age_s)
+
+    def _closed(self, closed: Closed) -> None:
+        stream = self._core.streams.get(closed.stream)
+        if stream is None:
+            return
+        stream.following = False
+        if closed.why is not CloseReason.UNFOLLOWED:
+            self._unreadable(stream, f"{closed.why.value} {closed.detail}".strip())
+        if stream.finished:
+            del self._core.streams[stream.number]
+        run = self._core.runs.get(stream.run_id)
+        if run is not None and not any(s.following for s in run.streams):
+            self._core.due.set(("drained", run.run_id), self._core.monotonic_s())
+
+    def _unreadable(self, stream: Stream, why: str) -> None:
+        self._core.ports.log.say("warning", "log unreadable", run=stream.run_id, why=why)
+        stream.readable = False
+        self._close(stream)
+        run = self._core.runs.get(stream.run_id)
+        if run is not None:
+            self._judging.poke(run, ("log", "steps"))
+            self._core.touch(run)
+
+    def _send(self, order: Order, fds: tuple[int, ...] = ()) -> bool:
+        return self._core.ports.reader.order(order, fds, self._core.reader_generation)

@@ -1,0 +1,365 @@
+"""Taking a run under watch, and everything its launcher says about it later.
+
+The pidfd decides who is meant and whose it is; what the message says about a process is only
+believed where nothing can be read any more. A registration is acknowledged once it is on disk.
+"""
+
+import os
+from dataclasses import dataclass, field
+from typing import Final
+
+from pfid.daemon.core import Core
+from pfid.daemon.deaths import Deaths
+from pfid.daemon.judging import Judging
+from pfid.daemon.messages import Asked, Died
+from pfid.daemon.reading import Reading
+from pfid.daemon.tracked import Member, TrackedRun
+from pfid.daemon.trees import EARLY_S, Trees
+from pfid.domain.identity import Identified, ProcessIdentity
+from pfid.domain.names import RUN_NAME_MAX_CHARS, RunId, RunName, run_id
+from pfid.domain.run import OperatorStop, Run, RunSource
+from pfid.formats.untrusted import printable
+from pfid.policy import progress
+from pfid.wire.control import (
+    Ended,
+    HandedLog,
+    HandOver,
+    Refused,
+    Register,
+    Role,
+    StopIntent,
+)
+from pfid.wire.reader import StreamKind
+
+ROOT_UID: Final = 0
+TEXT_CHARS: Final = 200
+WHY_CHARS: Final = 500
+_KIND: Final = {Role.LOG: StreamKind.LOG, Role.STEPS: StreamKind.STEPS}
+
+
+@dataclass(slots=True)
+class Handed:
+    """Descriptors of one request by role; whatever is not taken is closed."""
+
+    pidfds: list[int] = field(default_factory=list)
+    files: list[tuple[StreamKind, int, HandedLog]] = field(default_factory=list)
+
+    def close(self) -> None:
+        """Close what is left."""
+        for fd in (*self.pidfds, *(fd for _, fd, _ in self.files)):
+            os.close(fd)
+        self.pidfds.clear()
+        self.files.clear()
+
+
+class RefusalError(Exception):
+    """Carries the reply; never leaves this package."""
+
+    def __init__(self, code: str, message: str, remedy: str = "") -> None:
+        """Build the reply."""
+        super().__init__(message)
+        self.reply = Refused(code=code, message=message, remedy=remedy)
+
+
+def sorted_out(roles: list[Role], logs: list[HandedLog], fds: tuple[int, ...]) -> Handed:
+    """Put descriptors in their places; what ``logs`` does not speak of is a fresh file."""
+    handed = Handed()
+    said = iter(logs)
+    for role, fd in zip(roles, fds, strict=True):
+        if role is Role.PIDFD:
+            handed.pidfds.append(fd)
+        else:
+            handed.files.append((_KIND[role], fd, next(said, HandedLog())))
+    return handed
+
+
+class Registering:
+    """Requests that change what is watched; acknowledged once they are on disk."""
+
+    def __init__(
+        self, core: Core, judging: Judging, reading: Reading, deaths: Deaths, trees: Trees
+    ) -> None:
+        """Register with ``core``."""
+        self._core = core
+        self._judging = judging
+        self._reading = reading
+        self._deaths = deaths
+        self._trees = trees
+
+    def register(self, asked: Asked, request: Register) -> RunId:
+        """Watch a process.
+
+        Raises:
+            RefusalError: saying why not.
+        """
+        handed = sorted_out(request.roles, request.logs, asked.fds)
+        try:
+            known = self._core.runs.get(RunId(request.run_id))
+            if known is not None:
+                self._again(asked, known, request, handed)
+                return known.run_id
+            return self._new(asked, request, handed).run_id
+        finally:
+            handed.close()
+
+    def _new(self, asked: Asked, request: Register, handed: Handed) -> TrackedRun:
+        if len(handed.pidfds) != 1:
+            raise RefusalError("bad_descriptor", "a new run comes with exactly one pidfd")
+        who = self._core.ports.processes.identify(handed.pidfds[0])
+        if who is None:
+            raise RefusalError("bad_descriptor", "the handed-over pidfd is none")
+        uid = self._owner(asked, who)
+        self._within_quota(uid, 1 + len(handed.files), asked)
+        tracked = self._tracked(request, who, uid, asked)
+        self._take_process(tracked, who, handed)
+        self._core.runs[tracked.run_id] = tracked
+        self._take_files(tracked, handed)
+        self._begin(tracked)
+        return tracked
+
+    def _owner(self, asked: Asked, who: Identified) -> int:
+        if asked.uid not in {ROOT_UID, who.uid if who.uid is not None else asked.uid}:
+            raise RefusalError(
+                "not_yours", "the process belongs to another user", "ask its owner, or root"
+            )
+        return asked.uid if who.uid is None else who.uid
+
+    def _within_quota(self, uid: int, descriptors: int, asked: Asked) -> None:
+        if asked.uid == ROOT_UID or self._core.embedded:
+            return
+        quotas = self._core.config.quotas
+        own = [r for r in self._core.living() if r.run.uid == uid]
+        held = sum(1 + sum(s.fd is not None for s in r.streams) for r in own)
+        if len(own) + 1 > quotas.runs_per_user:
+            raise RefusalError(
+                "quota",
+                f"{len(own)} runs of this user are watched; {quotas.runs_per_user} are allowed",
+                "wait for some to end, or have quotas.runs_per_user raised",
+            )
+        if held + descriptors > quotas.descriptors_per_user:
+            raise RefusalError(
+                "quota",
+                f"{held} descriptors of this user are held; "
+                f"{quotas.descriptors_per_user} are allowed",
+                "hand over fewer files, or have quotas.descriptors_per_user raised",
+            )
+
+    def _tracked(self, request: Register, who: Identified, uid: int, asked: Asked) -> TrackedRun:
+        run = self._run(request, who, uid)
+        twin = next((r for r in self._core.living() if r.run.identity == run.identity), None)
+        if twin is not None and run.identity.start_ticks is not None:
+            raise RefusalError("bad_request", f"the process is watched already, as {twin.run_id}")
+        now_s = self._core.monotonic_s()
+        wrapper = run.source is RunSource.WRAPPER
+        age_s = max(0.0, self._core.now_s() - run.started_at_s)
+        return TrackedRun(
+            run=run,
+            registered_s=now_s,
+            synthetic=request.synthetic,
+            restarts_left=max(0, request.restarts_left),
+            launcher_pid=asked.pid if wrapper and asked.pid > 1 else None,
+            progress=progress.begin(now_s - age_s if wrapper else now_s),
+        )
+
+    def _run(self, request: Register, who: Identified, uid: int) -> Run:
+        try:
+            chosen = run_id(request.run_id)
+            source = RunSource(request.source)
+        except ValueError as error:
+            raise RefusalError("bad_request", str(error)) from error
+        return Run(
+            run_id=chosen,
+            name=RunName(printable(request.name, RUN_NAME_MAX_CHARS) or "run"),
+            identity=who.identity or self._said_identity(request),
+            uid=uid,
+            username=self._core.ports.processes.username(uid),
+            source=source,
+            started_at_s=who.started_at_s or request.started_at_s,
+            attempt=max(1, request.attempt),
+            expect_step_s=request.expect_step_s,
+            fingerprint=request.fingerprint[:TEXT_CHARS],
+            job_id=None if request.job_id is None else printable(request.job_id, TEXT_CHARS),
+            rank=request.rank,
+            world_size=request.world_size,
+        )
+
+    def _said_identity(self, request: Register) -> ProcessIdentity:
+        """Who the launcher says it was; nothing can be read of a process that is reaped."""
+        return ProcessIdentity(
+            machine_id=self._core.machine_id,
+            boot_id=self._core.boot_id,
+            pid=request.pid,
+            start_ticks=request.start_ticks,
+        )
+
+    def _take_process(self, run: TrackedRun, who: Identified, handed: Handed) -> None:
+        pidfd = handed.pidfds.pop()
+        pid = run.run.identity.pid
+        processes = self._core.ports.processes
+        held = processes.hold(pid, pidfd) if who.identity is not None else None
+        member = Member(
+            token=self._core.token(),
+            run_id=run.run_id,
+            held=held or processes.hold_ended(pid, pidfd),
+            start_ticks=run.run.identity.start_ticks or 0,
+            comm=printable(who.comm, 32),
+            is_root=True,
+        )
+        run.root = member
+        run.oom_place = self._core.ports.oom.place_of(pid) if held is not None else None
+        self._deaths.note_oom(run, self._deaths.read_oom(run), self._core.monotonic_s())
+        self._trees.watch(run, member)
+        self._keep(run, "p", pidfd)
+
+    def _take_files(self, run: TrackedRun, handed: Handed) -> None:
+        while handed.files:
+            kind, fd, said = handed.files.pop(0)
+            stream = self._reading.open(run, kind, fd, said)
+            self._keep(run, str(stream.ordinal), fd)
+
+    def _keep(self, run: TrackedRun, part: str, fd: int) -> None:
+        """Have the service manager keep a descriptor, so that a restart loses nothing."""
+        self._core.ports.notify.store(stored_name(run.run_id, part), (fd,))
+
+    def _begin(self, run: TrackedRun) -> None:
+        core = self._core
+        now_s = core.monotonic_s()
+        for age_s in EARLY_S:
+            core.due.set((f"early-{age_s}", run.run_id), now_s + age_s)
+        core.touch(run)
+        self._judging.poke(run, ("run", "steps", "log"))
+        core.ask_earlier(run)
+
+    def _again(self, asked: Asked, run: TrackedRun, request: Register, handed: Handed) -> None:
+        """The same run once more: after a restart of ours, or of a launcher that came late."""
+        self._yours(asked, run)
+        if handed.pidfds:
+            self._take_back(run, handed)
+        elif not _same_start(run.run.identity.start_ticks, request.start_ticks):
+            raise RefusalError("bad_request", f"{run.run_id} is another process's run")
+        run.restarts_left = max(0, request.restarts_left)
+        if run.run.source is RunSource.WRAPPER and asked.pid > 1:
+            run.launcher_pid = asked.pid
+        self._resume_files(run, handed)
+        self._core.touch(run)
+
+    def _take_back(self, run: TrackedRun, handed: Handed) -> None:
+        who = self._core.ports.processes.identify(handed.pidfds[0])
+        if who is None:
+            raise RefusalError("bad_descriptor", "the handed-over pidfd is none")
+        if who.identity is not None and who.identity != run.run.identity:
+            raise RefusalError("bad_request", f"{run.run_id} is another process's run")
+        if run.root is None and not run.final:
+            self._take_process(run, who, handed)
+            if who.ended or run.end is not None:
+                self._ask_at_once(run)
+
+    def _ask_at_once(self, run: TrackedRun) -> None:
+        if run.root is not None:
+            at_s = run.died_at_s or self._core.now_s()
+            self._deaths.died(
+                Died(token=run.root.token, at_s=at_s, monotonic_s=self._core.monotonic_s())
+            )
+
+    def _resume_files(self, run: TrackedRun, handed: Handed) -> None:
+        """Give descriptors to the streams that lost theirs, in order; a second copy is closed."""
+        if not run.streams:
+            self._take_files(run, handed)
+            return
+        lost = [s for s in run.streams if s.fd is None and not s.finished]
+        for entry in tuple(handed.files):
+            kind, fd, _ = entry
+            stream = next((s for s in lost if s.kind is kind), None)
+            if stream is None:
+                continue
+            lost.remove(stream)
+            handed.files.remove(entry)
+            stream.fd = fd
+            self._reading.follow(stream)
+            self._keep(run, str(stream.ordinal), fd)
+
+    def hand_over(self, asked: Asked, request: HandOver) -> RunId:
+        """New descriptors of a run that is known.
+
+        Raises:
+            RefusalError: saying why not.
+        """
+        handed = sorted_out(request.roles, request.logs, asked.fds)
+        try:
+            run = self.find(request.run_id)
+            self._yours(asked, run)
+            if run.final:
+                raise RefusalError("no_such_run", f"{run.run_id} has ended")
+            if handed.pidfds and run.root is None:
+                self._take_back(run, handed)
+            self._within_quota(run.run.uid, len(handed.files), asked)
+            if request.replace_logs:
+                self._reading.replace(run)
+            self._take_files(run, handed)
+            self._core.touch(run)
+            self._judging.poke(run, ("log",))
+            return run.run_id
+        finally:
+            handed.close()
+
+    def ended(self, asked: Asked, request: Ended) -> None:
+        """The launcher waited for the process and reports.
+
+        Raises:
+            RefusalError: saying why not.
+        """
+        run = self.find(request.run_id)
+        self._yours(asked, run)
+        self._deaths.told_by_launcher(run, request.exit_code, request.signal, request.at_s)
+
+    def stop_intent(self, asked: Asked, request: StopIntent) -> RunId:
+        """Somebody says that the run shall end; who it was is the kernel's word.
+
+        Raises:
+            RefusalError: saying why not.
+        """
+        run = self.find(request.run_id)
+        self._yours(asked, run)
+        if run.end is not None or run.died_at_s is not None:
+            raise RefusalError("no_such_run", f"{run.run_id} has ended already")
+        run.stop = OperatorStop(
+            uid=asked.uid,
+            username=self._core.ports.processes.username(asked.uid),
+            why=printable(request.why, WHY_CHARS),
+            at_s=self._core.now_s(),
+        )
+        run.changed()
+        self._core.touch(run)
+        return run.run_id
+
+    def find(self, wanted: str) -> TrackedRun:
+        """The run of that id.
+
+        Raises:
+            RefusalError: if there is none.
+        """
+        run = self._core.runs.get(RunId(wanted))
+        if run is None:
+            raise RefusalError("no_such_run", f"no run {wanted[:63]!r} is watched here")
+        return run
+
+    def _yours(self, asked: Asked, run: TrackedRun) -> None:
+        if asked.uid not in {ROOT_UID, run.run.uid}:
+            raise RefusalError(
+                "not_yours", f"{run.run_id} belongs to another user", "ask its owner, or root"
+            )
+
+
+def _same_start(ours: int | None, said: int | None) -> bool:
+    return ours is None or said is None or ours == said
+
+
+def stored_name(run: str, part: str) -> str:
+    """Name under which the service manager keeps a descriptor: ``p`` the pidfd, a number a file."""
+    return f"{run}.{part}"
+
+
+def parse_stored_name(name: str) -> tuple[str, str] | None:
+    """Run and part of a stored descriptor's name, None if it is not one of ours."""
+    run, dot, part = name.rpartition(".")
+    return (run, part) if dot and (part == "p" or part.isdigit()) else None

@@ -1,0 +1,125 @@
+"""A client's request to whoever can answer it; a refusal is a reply like any other."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pfid.daemon.answering import Answering
+from pfid.daemon.core import Core
+from pfid.daemon.ledger import Ledger
+from pfid.daemon.messages import Asked, EventsFound, OldRunFound
+from pfid.daemon.registering import ROOT_UID, RefusalError, Registering
+from pfid.domain.snapshot import Snapshot
+from pfid.wire.control import (
+    Done,
+    Ended,
+    GetEvents,
+    GetRun,
+    GetSnapshot,
+    HandOver,
+    Register,
+    Registered,
+    Reload,
+    Reply,
+    RunSelftest,
+    SnapshotReply,
+    StopIntent,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Acts:
+    """What a request may set going in the loop.
+
+    Attributes:
+        snapshot: makes one.
+        reload: reads the configuration again; returns what is wrong with it.
+        prove: proves every gate again.
+    """
+
+    snapshot: Callable[[], Snapshot]
+    reload: Callable[[], str]
+    prove: Callable[[], None]
+
+
+class Requests:
+    """Answers each request, at once or when it is on disk."""
+
+    def __init__(
+        self,
+        core: Core,
+        registering: Registering,
+        answering: Answering,
+        ledger: Ledger,
+        acts: Acts,
+    ) -> None:
+        """Answer for ``core``."""
+        self._core = core
+        self._registering = registering
+        self._answering = answering
+        self._ledger = ledger
+        self._acts = acts
+
+    def asked(self, asked: Asked) -> None:
+        """Answer a client; what changes anything is answered once it is on disk."""
+        try:
+            if not self._change(asked):
+                self._reply(asked.conn, self._look(asked))
+        except RefusalError as refusal:
+            self._reply(asked.conn, refusal.reply)
+
+    def events_found(self, found: EventsFound) -> None:
+        """The store's answer for somebody who asked for events."""
+        try:
+            self._reply(found.conn, self._answering.found(found))
+        except RefusalError as refusal:
+            self._reply(found.conn, refusal.reply)
+
+    def old_run_found(self, found: OldRunFound) -> None:
+        """The store's answer for somebody who asked for a run that is not in memory."""
+        try:
+            self._reply(found.conn, self._answering.old_run(found))
+        except RefusalError as refusal:
+            self._reply(found.conn, refusal.reply)
+
+    def _reply(self, conn: int, reply: Reply | None) -> None:
+        if reply is not None:
+            self._core.ports.replies.reply(conn, reply)
+
+    def _change(self, asked: Asked) -> bool:
+        """Carry out what is to be on disk before it is acknowledged; False if it is no such."""
+        reply: Reply = Done()
+        match asked.request:
+            case Register() as request:
+                run_id = self._registering.register(asked, request)
+                reply = Registered(run_id=run_id, metrics_url=self._core.metrics_url)
+            case HandOver() as request:
+                self._registering.hand_over(asked, request)
+            case StopIntent() as request:
+                self._registering.stop_intent(asked, request)
+            case Ended() as request:
+                self._registering.ended(asked, request)
+            case _:
+                return False
+        self._ledger.promise(asked.conn, reply)
+        return True
+
+    def _look(self, asked: Asked) -> Reply | None:
+        match asked.request:
+            case GetRun() as request:
+                return self._answering.run(asked, request)
+            case GetEvents() as request:
+                self._answering.events(asked, request)
+                return None
+            case GetSnapshot():
+                return SnapshotReply(snapshot=self._acts.snapshot())
+            case _:
+                return self._command(asked)
+
+    def _command(self, asked: Asked) -> Reply:
+        if asked.uid not in {ROOT_UID, self._core.own_uid}:
+            raise RefusalError("not_yours", "only root and the daemon's own user may do that")
+        if isinstance(asked.request, RunSelftest):
+            self._acts.prove()
+        elif isinstance(asked.request, Reload) and (problem := self._acts.reload()):
+            raise RefusalError("bad_request", problem, "correct the file and reload again")
+        return Done()

@@ -1,0 +1,185 @@
+"""What the loop remembers of one run. Only the main thread touches it."""
+
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Final
+
+from pfid.analysis.early_steps import EarlySteps
+from pfid.analysis.step_statistics import StepStatistics
+from pfid.daemon.ports import HeldProcess, IoReading, ProcessReading
+from pfid.domain.names import RunId
+from pfid.domain.outcome import Outcome
+from pfid.domain.run import OperatorStop, Run, RunEnd, RunState
+from pfid.domain.snapshot import RunView, VerdictView
+from pfid.domain.step import StepClock, StepEvent
+from pfid.policy.baseline import EarlierRun
+from pfid.policy.ending import Death
+from pfid.policy.hysteresis import Settling
+from pfid.policy.leading_writer import Leading
+from pfid.policy.progress import ProgressState
+from pfid.spec.ports.log import LogFacts
+from pfid.wire.reader import StreamKind
+
+RECENT_STEPS: Final = 512
+"""Events kept for checks that judge the newest; no check may ask for more."""
+DEATHS_MAX: Final = 256
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Member:
+    """One living process of a run's tree."""
+
+    token: int
+    run_id: RunId
+    held: HeldProcess
+    start_ticks: int
+    comm: str
+    is_root: bool = False
+    reading: ProcessReading | None = None
+    io: IoReading | None = None
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Stream:
+    """One handed-over file.
+
+    Attributes:
+        number: what the reader calls it.
+        ordinal: its place among the run's streams.
+        fd: the descriptor, None once it is let go.
+        following: whether the reader has it.
+        readable: whether the reader could read it so far.
+        finished: nothing more will be read.
+        dirty: whether its place is not on disk yet.
+    """
+
+    number: int
+    ordinal: int
+    run_id: RunId
+    kind: StreamKind
+    begins_at: int
+    size_at_start: int
+    fd: int | None = None
+    offset: int | None = None
+    parser_state: object = None
+    facts: LogFacts | None = None
+    following: bool = False
+    readable: bool = True
+    finished: bool = False
+    dirty: bool = True
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Judged:
+    """What one check has said about the run.
+
+    Attributes:
+        settling: its hysteresis state.
+        raw: outcome of the last raw verdict.
+        due_s: when it is due again, monotonic.
+        ran_s: when it ran last, monotonic; None before the first time.
+        last_run_s: likewise, wall time.
+        seen: version of the run's evidence it has seen.
+        view: what everybody may see.
+        waiting_since_s: since when the plugin worker owes an answer.
+    """
+
+    settling: Settling = field(default_factory=Settling)
+    raw: Outcome | None = None
+    due_s: float = 0.0
+    ran_s: float | None = None
+    last_run_s: float = 0.0
+    seen: int = -1
+    view: VerdictView | None = None
+    waiting_since_s: float | None = None
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Usage:
+    """Totals of the tree: of the members that are gone, and of all as last added up."""
+
+    gone_cpu_s: float = 0.0
+    gone_read_bytes: int = 0
+    gone_written_bytes: int = 0
+    io_known: bool = False
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class TrackedRun:
+    """One run, living or ended a short while ago.
+
+    Attributes:
+        registered_s: monotonic time of the registration.
+        launcher_pid: of the wrapper that waits for it, None for an attached one.
+        root: the captured process while it is held.
+        members: every living process of the tree, by pid, the root among them.
+        founders: pids that ever were members.
+        deaths: of the tree, oldest first.
+        died_at_s: wall time the root's death was seen; set before its status is known.
+        died_s: likewise, monotonic.
+        drained: whether the log was read to its end after the death.
+        final: whether the end is settled and all is let go.
+        version: counts up with every new piece of evidence.
+        oom_place: where its cgroup counts OOM kills.
+        oom_seen: (monotonic time, count) of the last look and of an older one.
+    """
+
+    run: Run
+    registered_s: float
+    synthetic: bool = False
+    restarts_left: int = 0
+    launcher_pid: int | None = None
+    state: RunState = RunState.STARTING
+    end: RunEnd | None = None
+    stop: OperatorStop | None = None
+    root: Member | None = None
+    members: dict[int, Member] = field(default_factory=dict)
+    founders: set[int] = field(default_factory=set)
+    deaths: deque[Death] = field(default_factory=lambda: deque(maxlen=DEATHS_MAX))
+    died_at_s: float | None = None
+    died_s: float | None = None
+    defunct: bool = False
+    suspended: bool = False
+    drained: bool = False
+    final: bool = False
+    streams: list[Stream] = field(default_factory=list)
+    facts: LogFacts | None = None
+    statistics: StepStatistics = field(default_factory=StepStatistics)
+    recent: deque[StepEvent] = field(default_factory=lambda: deque(maxlen=RECENT_STEPS))
+    leading: Leading = field(default_factory=Leading)
+    progress: ProgressState
+    last_progress_at_s: float | None = None
+    step_clock: StepClock | None = None
+    early: EarlySteps = field(default_factory=EarlySteps)
+    earlier: tuple[EarlierRun, ...] = ()
+    usage: Usage = field(default_factory=Usage)
+    judged: dict[str, Judged] = field(default_factory=dict)
+    oom_place: str | None = None
+    oom_seen: deque[tuple[float, int | None]] = field(default_factory=deque)
+    version: int = 0
+    regime_while_alive: Outcome | None = None
+    sweep_at_s: float = 0.0
+    dirty: bool = True
+    steps_dirty: bool = False
+    steps_written_s: float = 0.0
+    view: RunView | None = None
+
+    @property
+    def run_id(self) -> RunId:
+        """Its id."""
+        return self.run.run_id
+
+    @property
+    def shows_steps(self) -> bool:
+        """Whether there is a log or a step file at all."""
+        return bool(self.streams)
+
+    @property
+    def readable(self) -> bool:
+        """Whether at least one of its files can be read."""
+        return any(s.readable and (s.fd is not None or s.finished) for s in self.streams)
+
+    def changed(self) -> None:
+        """Note new evidence: checks are to look, readers are to be told."""
+        self.version += 1
+        self.view = None

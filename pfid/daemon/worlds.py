@@ -1,0 +1,130 @@
+"""From a run's state to the ports a check reads: frozen facts, nothing that blocks."""
+
+from dataclasses import dataclass
+
+from pfid.daemon.core import Core
+from pfid.daemon.tracked import TrackedRun
+from pfid.domain.errors import PortError
+from pfid.domain.step import StepEvent
+from pfid.domain.step_summary import Baseline, StepSummary
+from pfid.domain.verdict import BOX, Entity, EntityKind
+from pfid.policy import progress
+from pfid.policy.baseline import choose_baseline
+from pfid.spec.fakes import FixedClock, FixedGates, FixedLog, FixedRun, FixedSteps
+from pfid.spec.ports.log import LogFacts
+from pfid.spec.ports.run import RunFacts
+from pfid.spec.ports.steps import Progress
+from pfid.spec.world import World
+
+
+@dataclass(frozen=True, slots=True)
+class LiveRun:
+    """The run's facts, made when asked for."""
+
+    run: TrackedRun
+
+    def facts(self) -> RunFacts:
+        """What is known now."""
+        return run_facts(self.run)
+
+
+@dataclass(frozen=True, slots=True)
+class LiveSteps:
+    """The run's steps. Valid for one evaluation, in the main thread."""
+
+    run: TrackedRun
+    monotonic_s: float
+
+    def recent(self, n: int) -> tuple[StepEvent, ...]:
+        """The last ``n`` events of the leading writer.
+
+        Raises:
+            PortError: if more are asked for than are kept.
+        """
+        kept = self.run.recent
+        if n > (kept.maxlen or 0):
+            raise PortError(f"{n} recent steps asked for; {kept.maxlen} are kept")
+        return tuple(kept)[-n:] if n > 0 else ()
+
+    def summary(self) -> StepSummary | None:
+        """Statistics over the whole run."""
+        return self.run.statistics.summary()
+
+    def baseline(self) -> Baseline | None:
+        """What the steps are held against."""
+        return baseline_of(self.run)
+
+    def progress(self) -> Progress | None:
+        """How the run moves; None when nothing can be read."""
+        if not self.run.readable:
+            return None
+        return progress.view(self.run.progress, self.monotonic_s)
+
+
+@dataclass(frozen=True, slots=True)
+class LiveLog:
+    """What the run's logs say."""
+
+    run: TrackedRun
+
+    def facts(self) -> LogFacts | None:
+        """None if there is no log or none can be read."""
+        return self.run.facts if self.run.readable else None
+
+
+def run_facts(run: TrackedRun) -> RunFacts:
+    """The facts about a run."""
+    return RunFacts(
+        run=run.run,
+        state=run.state,
+        end=run.end,
+        stop=run.stop,
+        alive=run.died_at_s is None and run.end is None,
+        defunct=run.defunct,
+        launcher_restarts=run.restarts_left > 0,
+    )
+
+
+def baseline_of(run: TrackedRun) -> Baseline | None:
+    """What the run's steps are held against."""
+    return choose_baseline(run.run.expect_step_s, run.earlier, run.early.baseline)
+
+
+def run_world(core: Core, run: TrackedRun) -> World:
+    """The world of one run, for a check that runs at once in the main thread."""
+    monotonic_s = core.monotonic_s()
+    return World(
+        subject=Entity(EntityKind.RUN, run.run_id),
+        clock=FixedClock(wall_s=core.now_s(), mono_s=monotonic_s),
+        run=LiveRun(run),
+        steps=LiveSteps(run, monotonic_s),
+        log=LiveLog(run),
+        gates=FixedGates(standing=core.checks.facts),
+    )
+
+
+def box_world(core: Core) -> World:
+    """The world of the box."""
+    return World(
+        subject=BOX,
+        clock=FixedClock(wall_s=core.now_s(), mono_s=core.monotonic_s()),
+        gates=FixedGates(standing=core.checks.facts),
+    )
+
+
+def frozen_world(core: Core, run: TrackedRun) -> World:
+    """The world of one run as data, for a check that runs in the plugin worker."""
+    live = run_world(core, run)
+    return World(
+        subject=live.subject,
+        clock=live.clock,
+        run=FixedRun(run_facts=live.run.facts()),
+        steps=FixedSteps(
+            events=tuple(run.recent),
+            whole=live.steps.summary(),
+            held_against=live.steps.baseline(),
+            moves=live.steps.progress(),
+        ),
+        log=FixedLog(log_facts=live.log.facts()),
+        gates=live.gates,
+    )

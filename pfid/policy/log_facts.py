@@ -1,0 +1,61 @@
+"""The facts of several logs of one run, taken together."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Final
+
+from pfid.spec.ports.log import LogFacts, LossSeen, Marker, MarkerSeen
+
+LOSSES_MAX: Final = 64
+
+
+def together(parts: Iterable[LogFacts]) -> LogFacts | None:
+    """Add the facts up; None if there are none.
+
+    Every log is held to be one run by itself: two logs of one writer each are no second writer,
+    so of ``writers`` the largest counts, not the sum.
+    """
+    facts = tuple(parts)
+    if len(facts) < 2:
+        return facts[0] if facts else None
+    dialects: dict[str, None] = {}
+    for part in facts:
+        dialects.update(dict.fromkeys(part.dialects))
+    return LogFacts(
+        bytes_before_run=sum(p.bytes_before_run for p in facts),
+        bytes_read=sum(p.bytes_read for p in facts),
+        nul_prefix_bytes=sum(p.nul_prefix_bytes for p in facts),
+        truncations=sum(p.truncations for p in facts),
+        moved=any(p.moved for p in facts),
+        writers=max(p.writers for p in facts),
+        rewinds=sum(p.rewinds for p in facts),
+        resumes=sum(p.resumes for p in facts),
+        markers=_markers(facts),
+        losses=_losses(facts),
+        dialects=tuple(dialects),
+    )
+
+
+def _markers(facts: tuple[LogFacts, ...]) -> dict[Marker, MarkerSeen]:
+    found: dict[Marker, MarkerSeen] = {}
+    for part in facts:
+        for marker, seen in part.markers.items():
+            known = found.get(marker)
+            found[marker] = seen if known is None else _both(known, seen)
+    return found
+
+
+def _both(a: MarkerSeen, b: MarkerSeen) -> MarkerSeen:
+    first, second = (b, a) if _earlier(b, a) else (a, b)
+    return replace(first, count=first.count + second.count, quoted=first.quoted + second.quoted)
+
+
+def _earlier(a: MarkerSeen, b: MarkerSeen) -> bool:
+    if not a.count or not b.count:
+        return bool(a.count)
+    return (a.first_at_s or 0.0) < (b.first_at_s or 0.0)
+
+
+def _losses(facts: tuple[LogFacts, ...]) -> tuple[LossSeen, ...]:
+    """The losses of the log that told most of them; two logs tell the same ones twice."""
+    return max((p.losses for p in facts), key=len)[-LOSSES_MAX:]
