@@ -77,7 +77,8 @@ def _table(columns: Sequence[str], cells: Sequence[Sequence[Cell]]) -> "Table":
 
 
 def _fits(console: "Console", whole: "Table") -> bool:
-    return console.measure(whole).maximum <= console.width
+    unbounded = console.options.update(max_width=_PIPE_COLUMNS)
+    return console.measure(whole, options=unbounded).maximum <= console.width
 
 
 def _stack(console: "Console", columns: Sequence[str], cells: Sequence[Sequence[Cell]]) -> None:
