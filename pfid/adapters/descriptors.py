@@ -11,6 +11,9 @@ import resource
 from collections.abc import Iterable
 from pathlib import Path
 
+from pfid.workers.closing import CLOSER
+from pfid.workers.mounts import MountTable, is_fuse
+
 
 def raise_limit() -> int:
     """Raise the soft limit of open descriptors to the hard one; return the limit now in force."""
@@ -33,10 +36,14 @@ def is_readable(fd: int) -> bool:
 
 
 def close_all(fds: Iterable[int]) -> None:
-    """Close every one, whatever the others do."""
+    """Close descriptors that others handed over; never waits for their file system."""
     for fd in fds:
-        with contextlib.suppress(OSError):
-            os.close(fd)
+        CLOSER.close(fd)
+
+
+def is_on_fuse(fd: int) -> bool:
+    """Return whether ``fd`` is known to be on FUSE, without asking the file system."""
+    return is_fuse(MountTable().type_of(fd))
 
 
 def in_use() -> int:

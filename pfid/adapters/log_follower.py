@@ -14,6 +14,7 @@ from typing import Final
 
 import msgspec
 
+from pfid.adapters.descriptors import is_on_fuse
 from pfid.adapters.worker_events import (
     WorkerCounters,
     WorkerEnded,
@@ -29,12 +30,14 @@ from pfid.wire.reader import (
     Batch,
     Beat,
     Closed,
+    CloseReason,
     Configure,
     Follow,
     Unfollow,
     decode_report,
     encode,
 )
+from pfid.workers.closing import CLOSER
 
 READER: Final = WorkerCommand(module="pfid.workers.log_reader")
 HELD_FIRST_S: Final = 30.0
@@ -103,7 +106,7 @@ class LogFollower:
         ended = self._owner.close()
         with self._lock:
             for stream in self._streams.values():
-                os.close(stream.fd)
+                CLOSER.close(stream.fd)
             self._streams.clear()
         return ended
 
@@ -120,6 +123,9 @@ class LogFollower:
     def follow(self, fd: int, order: Follow) -> None:
         """Follow a file. ``fd`` stays the caller's: it is duplicated.
 
+        One on FUSE is reported closed at once, in the caller's thread, unless FUSE is allowed:
+        while its server hangs, a process that has it open can start no other.
+
         Raises:
             OSError: if it cannot be duplicated.
             ValueError: if the stream id is in use.
@@ -127,6 +133,10 @@ class LogFollower:
         with self._lock:
             if order.stream in self._streams:
                 raise ValueError(f"stream {order.stream} is followed already")
+            if not self._configure.allow_fuse and is_on_fuse(fd):
+                why = CloseReason.FILESYSTEM_REFUSED
+                self._on_report(Closed(stream=order.stream, why=why, detail="fuse"))
+                return
             stream = _Stream(fd=os.dup(fd), order=order)
             self._streams[order.stream] = stream
             self._send_follow(stream)
@@ -197,7 +207,7 @@ class LogFollower:
                 stream.order = _resumed(stream.order, report)
                 stream.crashes = 0
             else:
-                os.close(self._streams.pop(report.stream).fd)
+                CLOSER.close(self._streams.pop(report.stream).fd)
         self._on_report(report)
 
     def _retry_held(self) -> None:

@@ -30,6 +30,7 @@ from pfid.policy import worker_life
 from pfid.policy.worker_life import EndCause, LifeAction, LifePhase, LifeRules
 from pfid.wire.framing import MAX_FRAME_BYTES
 from pfid.workers.channel import MAX_DESCRIPTORS
+from pfid.workers.closing import CLOSER
 
 _LONGEST_WAIT_S: Final = 60.0
 _NOBODY: Final = -1
@@ -324,4 +325,4 @@ def _duplicates(descriptors: Sequence[int]) -> tuple[int, ...]:
 
 def _close_all(descriptors: tuple[int, ...]) -> None:
     for fd in descriptors:
-        os.close(fd)
+        CLOSER.close(fd)

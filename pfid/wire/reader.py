@@ -11,8 +11,8 @@ from typing import Any, Final
 import msgspec
 
 from pfid.domain.errors import WireError
-from pfid.domain.step import Phase, StepEvent
 from pfid.domain.log_facts import LogFacts
+from pfid.domain.step import Phase, StepEvent
 
 
 class StreamKind(Enum):

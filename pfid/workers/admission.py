@@ -6,15 +6,14 @@ of them pass, so file systems are allowed by name, and FUSE is recognised before
 that would ask it anything: the mount table answers without touching the mount.
 """
 
-import ctypes
 import fcntl
 import os
 import stat
-import time
 from dataclasses import dataclass
 from typing import Final
 
 from pfid.wire.reader import CloseReason
+from pfid.workers.mounts import FUSE_MAGIC, MountTable, is_fuse
 
 ALLOWED: Final[dict[int, str]] = {
     0xEF53: "ext",
@@ -46,11 +45,7 @@ ALLOWED: Final[dict[int, str]] = {
 }
 """File systems by the magic number fstatfs(2) gives. Everything else is refused: among those that
 pass a test for a regular file procfs, sysfs, cgroup, debugfs, tracefs, securityfs, pstore, bpf."""
-FUSE_MAGIC: Final = 0x65735546
 VIRTIOFS: Final = "virtiofs"
-"""Speaks FUSE, but to the hypervisor and not to a process of some user."""
-_MOUNTS_AGE_S: Final = 5.0
-_STATFS_BYTES: Final = 256
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,14 +57,12 @@ class Refusal:
 
 
 class Admission:
-    """Tells which descriptors may be followed. Remembers the mount table for a few seconds."""
+    """Tells which descriptors may be followed."""
 
     def __init__(self, *, allow_fuse: bool = False) -> None:
         """Allow FUSE only for a reader that serves one user alone."""
         self._allow_fuse = allow_fuse
-        self._libc = ctypes.CDLL(None, use_errno=True)
-        self._mounts: dict[str, str] = {}
-        self._mounts_at_s: float | None = None
+        self._mounts = MountTable()
         self._memory_device = _memory_device()
 
     def refusal(self, fd: int) -> Refusal | None:
@@ -77,10 +70,10 @@ class Admission:
         flags = fcntl.fcntl(fd, fcntl.F_GETFL)
         if flags & os.O_PATH or flags & os.O_ACCMODE == os.O_WRONLY:
             return Refusal(why=CloseReason.NOT_READABLE)
-        mounted = self._mount_type(fd)
-        if not self._allow_fuse and (mounted == "fuse" or mounted.startswith(("fuse.", "fuseblk"))):
+        mounted = self._mounts.type_of(fd)
+        if is_fuse(mounted) and not self._allow_fuse:
             return Refusal(why=CloseReason.FILESYSTEM_REFUSED, detail="fuse")
-        magic = self._magic(fd)
+        magic = self._mounts.magic_of(fd)
         fuse_is_fine = self._allow_fuse or mounted == VIRTIOFS
         if magic not in ALLOWED and not (magic == FUSE_MAGIC and fuse_is_fine):
             return Refusal(why=CloseReason.FILESYSTEM_REFUSED, detail=mounted or hex(magic))
@@ -90,43 +83,6 @@ class Admission:
         if status.st_dev == self._memory_device:
             return Refusal(why=CloseReason.FILESYSTEM_REFUSED, detail="memfd")
         return None
-
-    def _magic(self, fd: int) -> int:
-        buffer = ctypes.create_string_buffer(_STATFS_BYTES)
-        if self._libc.fstatfs(fd, buffer) != 0:
-            error = ctypes.get_errno()
-            raise OSError(error, os.strerror(error))
-        return ctypes.c_ulong.from_buffer(buffer).value & 0xFFFFFFFF  # f_type comes first
-
-    def _mount_type(self, fd: int) -> str:
-        """Return the file system's name, "" if the mount is not in our namespace."""
-        return self._mount_table().get(_mount_id(fd), "")
-
-    def _mount_table(self) -> dict[str, str]:
-        now_s = time.monotonic()
-        if self._mounts_at_s is None or now_s - self._mounts_at_s > _MOUNTS_AGE_S:
-            self._mounts = _read_mounts()
-            self._mounts_at_s = now_s
-        return self._mounts
-
-
-def _mount_id(fd: int) -> str:
-    with open(f"/proc/self/fdinfo/{fd}", encoding="ascii", errors="replace") as lines:  # noqa: PTH123
-        for line in lines:
-            name, _, value = line.partition(":")
-            if name == "mnt_id":
-                return value.strip()
-    return ""
-
-
-def _read_mounts() -> dict[str, str]:
-    """Mount id to file system; see proc(5): the type is the first field after the lone hyphen."""
-    table = {}
-    with open("/proc/self/mountinfo", encoding="utf-8", errors="replace") as lines:  # noqa: PTH123
-        for line in lines:
-            before, _, after = line.partition(" - ")
-            table[before.split(" ", 1)[0]] = after.split(" ", 1)[0]
-    return table
 
 
 def _memory_device() -> int:

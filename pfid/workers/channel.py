@@ -6,7 +6,6 @@ of their frames, so a queue is enough.
 """
 
 import array
-import os
 import socket
 from collections import deque
 from collections.abc import Sequence
@@ -14,6 +13,7 @@ from typing import Final
 
 from pfid.domain.errors import WireError
 from pfid.wire.framing import MAX_FRAME_BYTES, Unframer, frame
+from pfid.workers.closing import CLOSER
 
 MAX_DESCRIPTORS: Final = 253
 """The kernel's limit for one message (SCM_MAX_FD)."""
@@ -151,4 +151,4 @@ class Channel:
 
 def _close_all(descriptors: tuple[int, ...]) -> None:
     for descriptor in descriptors:
-        os.close(descriptor)
+        CLOSER.close(descriptor)

@@ -12,6 +12,7 @@ from typing import Any, Final
 from pfid.domain.step import StepEvent
 from pfid.wire.reader import Batch, Follow
 from pfid.workers.arrival import ArrivalClock
+from pfid.workers.closing import CLOSER
 from pfid.workers.link_name import LinkName
 from pfid.workers.seam import Seam
 from pfid.workers.text_parser import TextParser
@@ -52,7 +53,6 @@ class FollowedFile:
         self._parser = make_parser(state.get("parser"))
         self._seam = Seam.restore(state["seam"]) if state else Seam(order.begins_at)
         self._link = LinkName(fd, state.get("link"))
-        self._truncations = int(state.get("truncations", 0))
         self._offset = order.begins_at if order.resume_at is None else order.resume_at
         self._size_bytes = self._offset
         self._seam_checked = False
@@ -128,7 +128,9 @@ class FollowedFile:
         """Return what is new since the last batch, None if nothing is."""
         if not self._changed:
             return None
-        facts = replace(self._parser.facts(), truncations=self._truncations, moved=self._link.moved)
+        facts = self._parser.facts()
+        if self._link.moved:
+            facts = replace(facts, moved=True)
         batch = Batch(
             stream=self.stream,
             offset=self._offset,
@@ -144,16 +146,16 @@ class FollowedFile:
 
     def close(self) -> None:
         """Close the descriptor."""
-        os.close(self.fd)
+        CLOSER.close(self.fd)
 
     def _read_at(self, n_bytes: int, offset: int) -> bytes:
         return os.pread(self.fd, n_bytes, offset)
 
     def _start_over(self) -> None:
         """The file was emptied: what is in it now is new, and so begins at 0."""
-        self._truncations += 1
+        self._events += self._parser.finish()  # the line that was cut off
+        self._parser.truncated()
         self._changed = True
-        self._events += self._parser.feed(b"\n", self._written_at_s)  # ends what was cut off
         self._offset = 0
         self._seam = Seam(0)
 
@@ -162,13 +164,12 @@ class FollowedFile:
             "parser": self._parser.state(),
             "seam": self._seam.state(),
             "link": self._link.state(),
-            "truncations": self._truncations,
         }
 
 
 def _checked(state: Any) -> dict[str, Any]:
     if state is None:
         return {}
-    if not isinstance(state, dict) or not {"parser", "seam", "truncations"} <= state.keys():
-        raise ValueError("the state of a followed file is a map with parser, seam and truncations")
+    if not isinstance(state, dict) or not {"parser", "seam"} <= state.keys():
+        raise ValueError("the state of a followed file is a map with parser and seam")
     return state

@@ -6,7 +6,6 @@ No file can starve another: each turn reads one chunk of one file, and turns go 
 """
 
 import errno
-import os
 import select
 import sys
 import time
@@ -31,6 +30,7 @@ from pfid.workers.admission import Admission
 from pfid.workers.arrival import ArrivalClock
 from pfid.workers.bond import die_with_owner, inherited
 from pfid.workers.channel import Channel
+from pfid.workers.closing import CLOSER
 from pfid.workers.followed_file import FollowedFile
 from pfid.workers.parser_choice import parser_for
 from pfid.workers.touch_cell import TouchCell
@@ -104,7 +104,7 @@ class LogReader:
         file = self._opened(fd, order)
         self._cell.clear()
         if file is None:
-            os.close(fd)
+            CLOSER.close(fd)
             return
         previous = self._files.get(order.stream)
         if previous is not None:

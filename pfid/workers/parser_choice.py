@@ -7,7 +7,7 @@ from pfid.workers.steps_text import StepsText
 from pfid.workers.text_parser import TextParser
 
 
-def parser_for(order: Follow, _configure: Configure, state: Any) -> TextParser:
+def parser_for(order: Follow, configure: Configure, state: Any) -> TextParser:
     """Return the parser of a stream, fresh or going on from ``state``.
 
     Raises:
@@ -15,4 +15,19 @@ def parser_for(order: Follow, _configure: Configure, state: Any) -> TextParser:
     """
     if order.kind is StreamKind.STEPS:
         return StepsText(order.begins_at) if state is None else StepsText.restore(state)
-    return StepsText(order.begins_at) if state is None else StepsText.restore(state)
+    return _log_parser(order, configure, state)
+
+
+def _log_parser(order: Follow, configure: Configure, state: Any) -> TextParser:
+    from pfid.formats.log_stream import LogParser  # a reader of step files alone stays smaller
+
+    if state is None:
+        return LogParser(
+            begins_at=order.begins_at,
+            size_at_start=order.size_at_start,
+            regex_dialects=configure.regex_dialects,
+            jsonl_keys=configure.jsonl_keys,
+        )
+    return LogParser.restore(
+        state, regex_dialects=configure.regex_dialects, jsonl_keys=configure.jsonl_keys
+    )

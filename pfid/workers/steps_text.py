@@ -2,20 +2,20 @@
 
 from typing import Any, Self
 
+from pfid.domain.log_facts import LogFacts
 from pfid.domain.step import Phase, StepEvent
 from pfid.formats.steps_file import StepsFileParser
-from pfid.domain.log_facts import LogFacts
 
 
 class StepsText:
     """Gives ``StepsFileParser`` the face the reader expects."""
 
-    __slots__ = ("_begins_at", "_bytes_read", "_parser", "_phase")
+    __slots__ = ("_begins_at", "_bytes_read", "_parser", "_phase", "_truncations")
 
     def __init__(self, begins_at: int = 0) -> None:
         """Start before the first line; ``begins_at`` bytes stood there before the run."""
         self._begins_at = begins_at
-        self._bytes_read = 0
+        self._bytes_read = self._truncations = 0
         self._phase: Phase | None = None
         self._parser = StepsFileParser()
 
@@ -28,6 +28,11 @@ class StepsText:
         """Take a last line that has no end."""
         return self._noted(self._parser.finish())
 
+    def truncated(self) -> None:
+        """Count it; call ``finish`` before for the line that was cut off."""
+        self._truncations += 1
+        self._parser.finish()
+
     def _noted(self, events: list[StepEvent]) -> list[StepEvent]:
         if events:
             self._phase = events[-1].phase
@@ -35,7 +40,11 @@ class StepsText:
 
     def facts(self) -> LogFacts:
         """Return the sizes; a step file holds no messages."""
-        return LogFacts(bytes_before_run=self._begins_at, bytes_read=self._bytes_read)
+        return LogFacts(
+            bytes_before_run=self._begins_at,
+            bytes_read=self._bytes_read,
+            truncations=self._truncations,
+        )
 
     def phase(self) -> Phase | None:
         """Return the phase of the last step."""
@@ -47,6 +56,7 @@ class StepsText:
         return {
             "begins_at": self._begins_at,
             "bytes_read": self._bytes_read,
+            "truncations": self._truncations,
             "phase": phase,
             "parser": self._parser.state(),
         }
@@ -60,6 +70,7 @@ class StepsText:
         """
         text = cls(state["begins_at"])
         text._bytes_read = state["bytes_read"]
+        text._truncations = state["truncations"]
         text._phase = None if state["phase"] is None else Phase(state["phase"])
         text._parser = StepsFileParser.restore(state["parser"])
         return text

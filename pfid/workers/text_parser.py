@@ -2,8 +2,8 @@
 
 from typing import Any, Protocol
 
-from pfid.domain.step import Phase, StepEvent
 from pfid.domain.log_facts import LogFacts
+from pfid.domain.step import Phase, StepEvent
 
 
 class TextParser(Protocol):
@@ -15,6 +15,10 @@ class TextParser(Protocol):
 
     def finish(self) -> list[StepEvent]:
         """Take the last line as it stands, without its end."""
+        ...
+
+    def truncated(self) -> None:
+        """The file was emptied; what comes next stands at its beginning."""
         ...
 
     def facts(self) -> LogFacts:

@@ -1,0 +1,249 @@
+"""One followed file against a real one: growth, truncation, rewriting, holes, resuming."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from pfid.wire.reader import Batch, Follow, StreamKind
+from pfid.workers import followed_file
+from pfid.workers.arrival import ArrivalClock
+from pfid.workers.followed_file import FollowedFile
+from pfid.workers.steps_text import StepsText
+
+
+def line(step: int) -> bytes:
+    return b'{"step":%d,"seconds":0.5}\n' % step
+
+
+def lines(first: int, last: int) -> bytes:
+    return b"".join(line(step) for step in range(first, last + 1))
+
+
+class Followed:
+    """A file, its follower, and everything the follower said."""
+
+    def __init__(self, path: Path, order: Follow | None = None) -> None:
+        self.path = path
+        order = order or Follow(stream=1, kind=StreamKind.STEPS)
+        self.file = FollowedFile(
+            os.open(path, os.O_RDONLY), order, self._parser(order), ArrivalClock()
+        )
+        self.now_s = 0.0
+        self.batches: list[Batch] = []
+
+    @staticmethod
+    def _parser(order: Follow):
+        return lambda state: StepsText.restore(state) if state else StepsText(order.begins_at)
+
+    def append(self, data: bytes) -> None:
+        with self.path.open("ab") as file:
+            file.write(data)
+
+    def catch_up(self) -> list[int]:
+        """Look and read until nothing is left; return the steps that came."""
+        self.now_s += 1.0
+        self.file.look(self.now_s)
+        while self.file.backlog_bytes:
+            self.file.read()
+        batch = self.file.take_batch()
+        if batch is None:
+            return []
+        self.batches.append(batch)
+        return [event.index for event in batch.events]
+
+    @property
+    def last(self) -> Batch:
+        return self.batches[-1]
+
+
+@pytest.fixture
+def followed(tmp_path: Path) -> Iterator[Followed]:
+    path = tmp_path / "steps.jsonl"
+    path.write_bytes(lines(1, 3))
+    followed = Followed(path)
+    yield followed
+    followed.file.close()
+
+
+def test_every_line_comes_once_also_in_pieces(followed: Followed):
+    assert followed.catch_up() == [1, 2, 3]
+    followed.append(line(4)[:7])
+    assert followed.catch_up() == []
+    followed.append(line(4)[7:])
+    assert followed.catch_up() == [4]
+    assert followed.catch_up() == []
+    assert followed.last.offset == followed.path.stat().st_size
+
+
+def test_a_file_of_many_chunks_comes_whole(followed: Followed, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(followed_file, "CHUNK_BYTES", 10)
+    followed.append(lines(4, 50))
+    assert followed.catch_up() == list(range(1, 51))
+
+
+def test_a_new_stream_reports_at_once_and_then_only_what_is_new(tmp_path: Path):
+    (tmp_path / "empty").touch()
+    followed = Followed(tmp_path / "empty")
+    followed.catch_up()
+    assert len(followed.batches) == 1
+    followed.catch_up()
+    assert len(followed.batches) == 1
+    followed.file.close()
+
+
+def test_what_stood_before_the_run_is_counted_and_never_replayed(tmp_path: Path):
+    path = tmp_path / "steps.jsonl"
+    path.write_bytes(lines(1, 9))
+    begins_at = path.stat().st_size
+    followed = Followed(path, Follow(stream=1, kind=StreamKind.STEPS, begins_at=begins_at))
+    assert followed.catch_up() == []
+    followed.append(line(10))
+    assert followed.catch_up() == [10]
+    assert followed.last.facts.bytes_before_run == begins_at
+    assert followed.last.facts.bytes_read == len(line(10))
+    followed.file.close()
+
+
+def test_a_truncated_file_is_read_from_its_new_beginning(followed: Followed):
+    followed.catch_up()
+    followed.path.write_bytes(line(1))
+    assert followed.catch_up() == [1]
+    assert followed.last.facts.truncations == 1
+
+
+def test_a_truncation_to_before_the_runs_beginning_makes_all_of_it_new(tmp_path: Path):
+    path = tmp_path / "steps.jsonl"
+    path.write_bytes(lines(1, 9))
+    order = Follow(stream=1, kind=StreamKind.STEPS, begins_at=path.stat().st_size)
+    followed = Followed(path, order)
+    followed.catch_up()
+    path.write_bytes(lines(1, 2))
+    assert followed.catch_up() == [1, 2]
+    followed.file.close()
+
+
+def test_a_partial_line_cut_off_by_truncation_is_not_glued_to_the_new_text(followed: Followed):
+    followed.append(b'{"step":4,')
+    followed.catch_up()
+    followed.path.write_bytes(b'"seconds":1}\n' + line(1))
+    assert followed.catch_up() == [1]
+
+
+def test_a_file_emptied_and_grown_past_our_place_between_two_looks_is_read_anew(
+    followed: Followed,
+):
+    followed.catch_up()
+    followed.path.write_bytes(lines(101, 130))
+    assert followed.path.stat().st_size > followed.last.offset
+    assert followed.catch_up() == list(range(101, 131))
+    assert followed.last.facts.truncations == 1
+
+
+def test_copytruncate_under_a_writer_without_append_loses_nothing(followed: Followed):
+    """The writer keeps its position: a hole, which reads as NULs, and then the new text."""
+    writer = os.open(followed.path, os.O_WRONLY)
+    os.lseek(writer, 0, os.SEEK_END)
+    followed.catch_up()
+    os.truncate(followed.path, 0)
+    os.write(writer, line(4))
+    assert followed.path.read_bytes().startswith(b"\0"), "the fault was delivered"
+    assert followed.catch_up() == [4]
+    assert followed.last.facts.truncations == 1
+    os.write(writer, line(5))
+    assert followed.catch_up() == [5]
+    os.close(writer)
+
+
+def test_the_senders_offset_is_left_alone(followed: Followed):
+    shared = os.open(followed.path, os.O_RDONLY)
+    order = Follow(stream=2, kind=StreamKind.STEPS)
+    file = FollowedFile(os.dup(shared), order, lambda _: StepsText(), ArrivalClock())
+    file.look(1.0)
+    file.read()
+    assert os.lseek(shared, 0, os.SEEK_CUR) == 0
+    file.close()
+    os.close(shared)
+
+
+def test_a_renamed_and_an_unlinked_file_are_followed_on_and_said_to_have_moved(followed: Followed):
+    followed.catch_up()
+    followed.now_s += 10
+    moved = followed.path.rename(followed.path.with_name("old.jsonl"))
+    followed.path = moved
+    followed.append(line(4))
+    assert followed.catch_up() == [4]
+    assert followed.last.facts.moved
+    moved.unlink()
+    followed.catch_up()
+    assert followed.last.facts.moved
+
+
+def test_another_reader_goes_on_at_any_byte_without_losing_or_doubling(tmp_path: Path):
+    path = tmp_path / "steps.jsonl"
+    path.touch()
+    data = lines(1, 8)
+    seen: list[int] = []
+    order = Follow(stream=1, kind=StreamKind.STEPS)
+    for position in range(0, len(data), 7):
+        followed = Followed(path, order)
+        followed.append(data[position : position + 7])
+        seen += followed.catch_up()
+        if followed.batches:
+            wire = msgspec.msgpack.encode(followed.last.parser_state)
+            order = msgspec.structs.replace(
+                order, resume_at=followed.last.offset, parser_state=msgspec.msgpack.decode(wire)
+            )
+        followed.file.close()
+    assert seen == list(range(1, 9))
+
+
+def test_a_file_rewritten_while_no_reader_lived_is_read_anew(followed: Followed):
+    followed.catch_up()
+    order = Follow(
+        stream=1,
+        kind=StreamKind.STEPS,
+        resume_at=followed.last.offset,
+        parser_state=followed.last.parser_state,
+    )
+    followed.path.write_bytes(lines(101, 130))
+    successor = Followed(followed.path, order)
+    assert successor.catch_up() == list(range(101, 131))
+    assert successor.last.facts.truncations == 1
+    successor.file.close()
+
+
+def test_bytes_found_after_a_gap_have_no_arrival_time_and_later_ones_do(followed: Followed):
+    followed.catch_up()
+    assert [event.at_s for event in followed.last.events] == [None, None, None]
+    followed.append(line(4))
+    followed.catch_up()
+    assert followed.last.events[0].at_s is not None
+
+
+def test_the_last_line_without_an_end_is_taken_at_the_finish(followed: Followed):
+    followed.append(line(4).rstrip())
+    assert followed.catch_up() == [1, 2, 3]
+    followed.file.finish()
+    batch = followed.file.take_batch()
+    assert batch is not None
+    assert [event.index for event in batch.events] == [4]
+
+
+@pytest.mark.parametrize(
+    ("quiet_s", "wait_s"), [(0.0, 0.25), (1.9, 0.25), (4.0, 0.5), (8.0, 1.0), (600.0, 2.0)]
+)
+def test_a_quiet_file_is_looked_at_less_often(followed: Followed, quiet_s: float, wait_s: float):
+    followed.file.look(100.0)
+    followed.file.schedule(100.0 + quiet_s, 0.25, 2.0)
+    assert wait_s - 0.25 < followed.file.due_s - (100.0 + quiet_s) <= wait_s
+
+
+@pytest.mark.parametrize("state", [{}, {"parser": 1}, [], "x", {"parser": None, "seam": 3}])
+def test_a_state_that_is_none_of_ours_is_refused(tmp_path: Path, state: object):
+    (tmp_path / "log").touch()
+    order = Follow(stream=1, kind=StreamKind.STEPS, resume_at=0, parser_state=state)
+    with pytest.raises((ValueError, TypeError)):
+        Followed(tmp_path / "log", order)
