@@ -63,6 +63,12 @@ class User:
         """Start ``pfid run --name train``."""
         return self.start("run", "--name", "train", *arguments, **environ)
 
+    def spawn(self, *command: str, stdout: Any = subprocess.DEVNULL) -> subprocess.Popen[str]:
+        """Start a program that is not pfid."""
+        process = subprocess.Popen(command, cwd=self.work, stdout=stdout, text=True)
+        self._started.append(process)
+        return process
+
     def text(self, name: str = "train.log") -> str:
         """What a log holds now."""
         file = self.work / name
@@ -110,6 +116,41 @@ def user(tmp_path: Path) -> Iterator[User]:
     it = User(tmp_path)
     yield it
     it.close()
+
+
+class Watcher:
+    """A process that stands in for the box's daemon (see watcher.py)."""
+
+    def __init__(self, socket: Path) -> None:
+        self.socket = socket
+        self._notes = socket.with_name("notes")
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Bind, as a daemon that comes up does."""
+        script = Path(__file__).with_name("watcher.py")
+        self._process = subprocess.Popen([sys.executable, script, self.socket, self._notes])
+
+    def kill(self) -> None:
+        """Die without a word; the socket stays behind."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+
+    def told(self, operation: str) -> list[dict[str, Any]]:
+        """Every request of a kind so far, with what came with it."""
+        lines = self._notes.read_text().splitlines() if self._notes.exists() else []
+        every = [json.loads(line) for line in lines]
+        return [each for each in every if each["request"]["op"] == operation]
+
+
+@pytest.fixture
+def watcher(tmp_path: Path, user: User) -> Iterator[Watcher]:
+    """Where the user's pfid looks for the box's daemon; not started yet."""
+    it = Watcher(tmp_path / "watcher.sock")
+    user.environ["PFID_SOCKET"] = str(it.socket)
+    yield it
+    it.kill()
 
 
 @pytest.fixture

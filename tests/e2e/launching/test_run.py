@@ -78,15 +78,21 @@ def test_a_second_run_of_a_living_name_is_refused_and_touches_nothing(user, even
     assert user.run("--", "true").returncode == 0
 
 
-def test_of_two_at_once_exactly_one_starts_twenty_times(user):
+@pytest.mark.full
+def test_of_two_at_once_exactly_one_starts_twenty_times(user, eventually):
     for number in range(20):
         name = f"race{number}"
-        both = [user.start("run", "--name", name, "--", "sleep", "2") for _ in range(2)]
-        codes = sorted(launcher.wait(60) for launcher in both)
-        said = [launcher.communicate()[1] for launcher in both]
-        assert codes == [0, 125], said
-        mine = [record for record in user.records() if record["name"] == name]
-        assert len(mine) == 1
+        child = ("sh", "-c", f"until test -e go{number}; do sleep 0.05; done")
+        both = [user.start("run", "--name", name, "--", *child) for _ in range(2)]
+        loser = eventually(
+            lambda both=both: next((each for each in both if each.poll() is not None), None),
+            "a refusal",
+        )
+        assert loser.returncode == 125, loser.communicate()
+        assert all(each is loser or each.poll() is None for each in both)
+        (user.work / f"go{number}").touch()
+        assert sorted(each.wait(30) for each in both) == [0, 125]
+        assert len([record for record in user.records() if record["name"] == name]) == 1
 
 
 def test_the_launchers_death_neither_ends_the_run_nor_opens_the_name(user, eventually, comm):

@@ -1,0 +1,90 @@
+"""Joins ``pfid attach`` to this box: who the process is, and where it writes."""
+
+import os
+import secrets
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+from pfid.adapters import process_facts, process_identity
+from pfid.adapters.process_identity import Captured
+from pfid.bootstrap.launch import (
+    BoxChildren,
+    BoxWatchers,
+    build_box,
+    user_records,
+    utc_stamp,
+)
+from pfid.domain.errors import LaunchError
+from pfid.domain.run import RunSource
+from pfid.launch.attach import attach
+from pfid.launch.ports import Held
+from pfid.launch.start import fingerprint
+from pfid.policy.job_identity import job_identity
+from pfid.policy.run_name import default_name, new_run_id
+from pfid.wire.record import RecordedLog, RunRecord, recorded
+
+
+def attach_process(
+    environ: Mapping[str, str],
+    pid: int,
+    *,
+    name: str | None,
+    logs: Sequence[str],
+    say: Callable[[str], None],
+) -> tuple[RunRecord, str]:
+    """Take a process under watch; returns its record and what to tell the person.
+
+    Raises:
+        ProcessGoneError: if it has ended.
+        LaunchError: if it is another user's, or its name or log is a living run's.
+    """
+    captured = process_identity.capture(pid)
+    try:
+        _refuse_if_not_ours(pid)
+        record = _record(captured, name, logs)
+        records = user_records(environ)
+        with BoxChildren() as children:
+            box = build_box(records, children, say)
+            held = Held(identity=captured.identity, pidfd=captured.pidfd)
+            return record, attach(box, BoxWatchers(environ, records), record, held)
+    finally:
+        os.close(captured.pidfd)
+
+
+def _refuse_if_not_ours(pid: int) -> None:
+    owner = process_facts.owner_uid(pid)
+    if os.geteuid() not in {0, owner}:
+        raise LaunchError(f"process {pid} belongs to another user; ask its owner, or root")
+    if pid == os.getpid():
+        raise LaunchError("pfid does not watch itself")
+
+
+def _record(captured: Captured, name: str | None, logs: Sequence[str]) -> RunRecord:
+    pid = captured.identity.pid
+    readable = captured.stat.state != "D"
+    argv = process_facts.command_line(pid) if readable else ()
+    job = job_identity(process_facts.environment(pid) if readable else {})
+    called = name or default_name(argv or (captured.stat.comm,))
+    cwd = process_facts.working_directory(pid)
+    return RunRecord(
+        run_id=new_run_id(called, utc_stamp(time.time()), secrets.token_hex(3)),
+        name=called,
+        process=recorded(captured.identity),
+        started_at_s=process_identity.started_at_s(captured.stat.start_ticks),
+        source=RunSource.CAPTURED.value,
+        argv=list(argv),
+        cwd=cwd,
+        logs=_logs(pid, logs),
+        fingerprint=fingerprint(argv, cwd, job.world_size),
+        job_id=job.job_id,
+        rank=job.rank,
+        world_size=job.world_size,
+    )
+
+
+def _logs(pid: int, said: Sequence[str]) -> list[RecordedLog]:
+    """What was written before the process was attached is not this watch's to tell."""
+    own = process_facts.output_file(pid)
+    paths = list(said) or ([own] if own is not None else [])
+    absolute = [os.path.abspath(path) for path in paths]  # noqa: PTH100 - as the user named it
+    return [RecordedLog(path=path, begins_at=process_facts.size_bytes(path)) for path in absolute]
