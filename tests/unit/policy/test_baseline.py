@@ -1,0 +1,119 @@
+"""What a run is held against."""
+
+import dataclasses
+import math
+
+import msgspec
+import pytest
+
+from pfid.domain.outcome import Outcome
+from pfid.domain.step_summary import Baseline, BaselineSource, SizedBy, StepSummary
+from pfid.policy.baseline import RECENT_RUNS, EarlierRun, choose_baseline, earlier_run
+
+OWN = Baseline(median_s=30.0, source=BaselineSource.OWN_EARLY_STEPS, n=32, spread=1.4)
+SIZED = dataclasses.replace(
+    OWN,
+    linear_s_per_width=0.002,
+    quadratic_s_per_width2=1e-7,
+    sized_by=SizedBy.WIDTH,
+    min_size=1_000.0,
+    max_size=9_000.0,
+)
+
+
+def ran(median_s, *, passed=True, n=500, at_s=0.0):
+    baseline = Baseline(median_s=median_s, source=BaselineSource.OWN_EARLY_STEPS, n=n)
+    return EarlierRun(baseline=baseline, ended_at_s=at_s, passed=passed)
+
+
+def summary(**more):
+    figures = {"n": 1312, "first_s": 45.0, "min_s": 11.84, "p50_s": 19.48, "p90_s": 27.3}
+    return StepSummary(**{**figures, "p99_s": 28.96, "max_s": 45.79, **more})
+
+
+def test_an_expectation_comes_before_everything():
+    chosen = choose_baseline(20.0, [ran(10.0)], OWN)
+    assert (chosen.median_s, chosen.source, chosen.n) == (20.0, BaselineSource.EXPECTED, 0)
+
+
+def test_earlier_runs_come_before_own_early_steps():
+    chosen = choose_baseline(None, [ran(10.0)], OWN)
+    assert (chosen.median_s, chosen.source, chosen.n) == (10.0, BaselineSource.EARLIER_RUNS, 500)
+
+
+def test_own_early_steps_are_the_last_resort():
+    assert choose_baseline(None, [], OWN) is OWN
+
+
+def test_nothing_is_none():
+    assert choose_baseline(None, [], None) is None
+
+
+@pytest.mark.parametrize("nonsense", [0.0, -1.0, math.nan, math.inf])
+def test_an_expectation_that_is_no_duration_is_passed_over(nonsense):
+    assert choose_baseline(nonsense, [ran(10.0)], OWN).median_s == 10.0
+
+
+def test_a_run_that_was_slow_does_not_hide_the_next():
+    assert choose_baseline(None, [ran(400.0, passed=False)], OWN) is OWN
+    assert choose_baseline(None, [ran(400.0, passed=False), ran(20.0)], OWN).median_s == 20.0
+
+
+def test_of_two_that_differ_the_faster_counts():
+    assert choose_baseline(None, [ran(400.0), ran(20.0)], None).median_s == 20.0
+
+
+def test_one_lucky_run_does_not_make_the_others_slow():
+    assert choose_baseline(None, [ran(2.0), ran(20.0), ran(21.0)], None).median_s == 20.0
+
+
+def test_a_short_run_says_nothing():
+    assert choose_baseline(None, [ran(2.0, n=31)], None) is None
+
+
+def test_runs_of_long_ago_are_forgotten():
+    old = [ran(5.0, at_s=float(i)) for i in range(3 * RECENT_RUNS)]
+    new = [ran(20.0, at_s=1_000.0 + i) for i in range(RECENT_RUNS)]
+    assert choose_baseline(None, new + old, None).median_s == 20.0
+
+
+def test_an_expectation_borrows_how_time_grows_with_width():
+    chosen = choose_baseline(60.0, [], SIZED)
+    assert chosen.linear_s_per_width == pytest.approx(0.004)
+    assert chosen.quadratic_s_per_width2 == pytest.approx(2e-7)
+    assert (chosen.sized_by, chosen.max_size, chosen.spread) == (SizedBy.WIDTH, 9_000.0, 1.4)
+
+
+def test_a_run_leaves_its_median_and_the_shape_of_its_early_steps():
+    left = earlier_run(summary=summary(), own_early=SIZED, regime=Outcome.PASS, ended_at_s=7.0)
+    assert left.passed
+    assert left.ended_at_s == 7.0
+    assert (left.baseline.median_s, left.baseline.n) == (19.48, 1312)
+    assert left.baseline.linear_s_per_width == 0.002
+    assert left.baseline.spread == 1.4
+
+
+def test_a_run_without_sizes_leaves_the_spread_of_the_whole():
+    left = earlier_run(summary=summary(), own_early=None, regime=Outcome.PASS, ended_at_s=0.0)
+    assert left.baseline.spread == pytest.approx(27.3 / 19.48)
+
+
+@pytest.mark.parametrize("regime", [Outcome.FAIL, Outcome.UNKNOWN, None])
+def test_only_a_run_that_passed_is_said_to_have(regime):
+    left = earlier_run(summary=summary(), own_early=None, regime=regime, ended_at_s=0.0)
+    assert not left.passed
+
+
+def test_intervals_alone_leave_the_early_steps():
+    left = earlier_run(summary=None, own_early=OWN, regime=Outcome.PASS, ended_at_s=0.0)
+    assert left.baseline is OWN
+
+
+def test_a_run_too_short_to_say_leaves_nothing():
+    short = summary(n=31)
+    assert earlier_run(summary=short, own_early=None, regime=None, ended_at_s=0.0) is None
+
+
+def test_an_earlier_run_can_be_stored():
+    left = EarlierRun(baseline=SIZED, ended_at_s=7.0, passed=True)
+    assert msgspec.json.decode(msgspec.json.encode(left), type=EarlierRun) == left
