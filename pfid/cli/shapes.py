@@ -47,7 +47,7 @@ def run_json(view: RunView) -> dict[str, Any]:
     """One run, as everybody may see it."""
     run = view.run
     return {
-        "run": run.run_id,
+        "run_id": run.run_id,
         "name": run.name,
         "state": view.state.value,
         "user": run.username,

@@ -34,7 +34,7 @@ def busy(daemon, make):
 def test_a_run_is_found_by_id_or_name(busy, pfid_json, wanted):
     code, printed = pfid_json("show", wanted)
     assert code == 0
-    assert printed["run"]["run"] == "train-0001"
+    assert printed["run"]["run_id"] == "train-0001"
     assert printed["run"]["step_seconds"] == {
         "unit": "seconds_per_optimizer_step",
         "clock": "printed",
@@ -54,7 +54,7 @@ def test_a_run_is_found_by_id_or_name(busy, pfid_json, wanted):
 
 def test_a_beginning_is_enough_where_it_is_the_only_one(busy, pfid_json):
     code, printed = pfid_json("show", "oth")
-    assert (code, printed["run"]["run"]) == (1, "other-0001")
+    assert (code, printed["run"]["run_id"]) == (1, "other-0001")
 
 
 def test_a_beginning_of_several_is_refused_with_their_names(busy, pfid):

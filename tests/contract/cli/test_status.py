@@ -60,7 +60,7 @@ def test_all_good_exits_0(daemon, make, pfid_json):
     assert verdict["entity"] == {"kind": "run", "id": "train-0001"}
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", verdict["since"])
     (run,) = printed["runs"]
-    assert (run["run"], run["state"], run["end"]) == ("train-0001", "running", None)
+    assert (run["run_id"], run["state"], run["end"]) == ("train-0001", "running", None)
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_what_a_run_is_called_cannot_hurt_a_terminal(daemon, make, pfid):
 def test_yesterday_is_shown_only_with_all(daemon, make, pfid_json):
     daemon.snapshot = make.snapshot(runs=[make.ended("old", ago_s=90_000)])
     assert pfid_json("status")[1]["runs"] == []
-    assert [r["run"] for r in pfid_json("status", "--all")[1]["runs"]] == ["old"]
+    assert [r["run_id"] for r in pfid_json("status", "--all")[1]["runs"]] == ["old"]
 
 
 def test_a_figure_that_was_no_number_is_null(daemon, make, pfid_json):
@@ -144,7 +144,7 @@ def test_without_a_daemon_an_ended_engine_tells_from_its_file(left_behind, make,
     left_behind(make.ended("train-0009"), make.transition(about="train-0009"))
     code, printed = pfid_json("status")
     assert code == 1
-    assert [r["run"] for r in printed["runs"]] == ["train-0009"]
+    assert [r["run_id"] for r in printed["runs"]] == ["train-0009"]
     assert printed["verdicts"][0]["reason"] == "signaled"
     assert printed["sources"][0]["kind"] == "ended_engine"
 
