@@ -7,7 +7,7 @@ so that ``CAPACITY`` events always span at least ``CAPACITY * MERGE_BELOW_S`` se
 
 import math
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Final
 
@@ -25,13 +25,29 @@ class RecentSteps:
     def __init__(self, events: Iterable[StepEvent] = ()) -> None:
         """Begin with ``events``, as :meth:`last` gave them before a restart."""
         self._events: deque[StepEvent] = deque(maxlen=CAPACITY)
-        for event in events:
-            self.add(event)
+        self.extend(events)
 
     def __len__(self) -> int:
         return len(self._events)
 
-    def add(self, event: StepEvent) -> None:
+    def __iter__(self) -> Iterator[StepEvent]:
+        return iter(self._events)
+
+    @property
+    def maxlen(self) -> int:
+        """How many events are kept at most."""
+        return CAPACITY
+
+    def clear(self) -> None:
+        """Forget everything: another writer leads now."""
+        self._events.clear()
+
+    def extend(self, events: Iterable[StepEvent]) -> None:
+        """Take several events in."""
+        for event in events:
+            self.append(event)
+
+    def append(self, event: StepEvent) -> None:
         """Take one event in."""
         last = self._events[-1] if self._events else None
         # The first event stays alone: it holds the compile and is left out by position.

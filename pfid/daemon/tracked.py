@@ -5,13 +5,14 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from pfid.analysis.early_steps import EarlySteps
+from pfid.analysis.recent_steps import RecentSteps
 from pfid.analysis.step_statistics import StepStatistics
 from pfid.daemon.ports import HeldProcess, IoReading, ProcessReading
 from pfid.domain.names import RunId
 from pfid.domain.outcome import Outcome
 from pfid.domain.run import OperatorStop, Run, RunEnd, RunState
 from pfid.domain.snapshot import RunView, VerdictView
-from pfid.domain.step import StepClock, StepEvent
+from pfid.domain.step import StepClock
 from pfid.policy.baseline import EarlierRun
 from pfid.policy.ending import Death
 from pfid.policy.hysteresis import Settling
@@ -20,8 +21,6 @@ from pfid.policy.progress import ProgressState
 from pfid.spec.ports.log import LogFacts
 from pfid.wire.reader import StreamKind
 
-RECENT_STEPS: Final = 512
-"""Events kept for checks that judge the newest; no check may ask for more."""
 DEATHS_MAX: Final = 256
 
 
@@ -145,7 +144,7 @@ class TrackedRun:
     streams: list[Stream] = field(default_factory=list)
     facts: LogFacts | None = None
     statistics: StepStatistics = field(default_factory=StepStatistics)
-    recent: deque[StepEvent] = field(default_factory=lambda: deque(maxlen=RECENT_STEPS))
+    recent: RecentSteps = field(default_factory=RecentSteps)
     leading: Leading = field(default_factory=Leading)
     progress: ProgressState
     last_progress_at_s: float | None = None

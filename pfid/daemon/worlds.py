@@ -42,9 +42,9 @@ class LiveSteps:
             PortError: if more are asked for than are kept.
         """
         kept = self.run.recent
-        if n > (kept.maxlen or 0):
+        if n > kept.maxlen:
             raise PortError(f"{n} recent steps asked for; {kept.maxlen} are kept")
-        return tuple(kept)[-n:] if n > 0 else ()
+        return kept.last(n)
 
     def summary(self) -> StepSummary | None:
         """Statistics over the whole run."""

@@ -85,3 +85,12 @@ def test_a_loss_that_is_no_number_does_not_get_lost():
 def test_it_goes_on_from_what_it_gave():
     series = step_series((0.03,) * 400)
     assert kept(kept(series)) == kept(series)
+
+
+def test_it_can_be_emptied_and_filled_again():
+    recent = RecentSteps(step_series((10.0, 20.0)))
+    recent.clear()
+    assert len(recent) == 0
+    recent.extend(step_series((30.0,)))
+    assert [e.seconds for e in recent] == [30.0]
+    assert recent.maxlen == CAPACITY
