@@ -23,7 +23,6 @@ from pfid.policy.standing import unwatched
 from pfid.wire.snapshots import Event
 from pfid.wire.stored import RunBody, StepsBody, unpack
 
-STATE_FILE: Final = "pfid.sqlite"
 EVENTS_MAX: Final = 100_000
 _LOCK_WAIT_S: Final = 0.2
 _RUNS: Final = (

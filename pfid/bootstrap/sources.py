@@ -8,10 +8,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from pfid.adapters.control_client import ControlClient
-from pfid.adapters.ended_state import STATE_FILE, EndedState, read_ended
 from pfid.adapters.process_identity import machine_id
 from pfid.config.paths import daemon_socket, engine_dir, engine_socket, runs_dir
 from pfid.domain.errors import ControlError, PfidError, WireError
@@ -19,7 +18,11 @@ from pfid.domain.snapshot import DaemonHealth, Snapshot
 from pfid.wire.control import GetSnapshot, SnapshotReply
 from pfid.wire.snapshots import snapshot_of
 
+if TYPE_CHECKING:
+    from pfid.adapters.ended_state import EndedState
+
 ASK_TIMEOUT_S: Final = 5.0
+STATE_FILE: Final = "pfid.sqlite"
 
 
 class SourceKind(Enum):
@@ -44,7 +47,7 @@ class Source:
     kind: SourceKind
     place: Path
     snapshot: Snapshot
-    ended: EndedState | None = None
+    ended: "EndedState | None" = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,6 +137,8 @@ def _asked(kind: SourceKind, socket: Path) -> Source:
 
 
 def _left_behind(state: Path, now_s: float) -> Source:
+    from pfid.adapters.ended_state import read_ended  # the store costs 60 ms: only if needed
+
     ended = read_ended(state)
     last_s = max((e.transition.at_s for e in ended.events), default=0.0)
     return Source(
