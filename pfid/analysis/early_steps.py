@@ -28,10 +28,11 @@ _MERGE_BELOW_S: Final = 0.02
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Taken:
-    """Some early steps that were timed together."""
+    """Some early steps that were timed together; ``coarse`` in whole seconds of a counter."""
 
     steps: int
     seconds: float
+    coarse: bool = False
     width: float | None = None
     tokens: float | None = None
 
@@ -54,7 +55,6 @@ class EarlySteps:
     Attributes:
         first_seen: whether the first event, which holds the compile, has been left out.
         taken: what was collected so far; empty again once the baseline is taken.
-        coarse: whether some durations are whole seconds of a counter.
         baseline: what came out, frozen; None until then.
         refused: whether the run was judged slow against something older and may not be its own
             measure.
@@ -62,7 +62,6 @@ class EarlySteps:
 
     first_seen: bool = False
     taken: tuple[Taken, ...] = ()
-    coarse: bool = False
     baseline: Baseline | None = None
     refused: bool = False
 
@@ -75,12 +74,11 @@ def take(state: EarlySteps, event: StepEvent) -> EarlySteps:
         return replace(state, first_seen=True)
     if event.phase is not Phase.TRAIN or event.seconds is None:
         return state
-    state = replace(
-        state,
-        taken=_with(state.taken, _taken(event)),
-        coarse=state.coarse or whole_seconds(event),
-    )
-    return _freeze(state) if _enough(state) else state
+    state = replace(state, taken=_with(state.taken, _taken(event)))
+    fine = [t for t in state.taken if not t.coarse]
+    if _enough(fine, MIN_WALL_S):
+        return _freeze(state, fine)
+    return _freeze(state, state.taken) if _enough(state.taken, COARSE_WALL_S) else state
 
 
 def refuse(state: EarlySteps) -> EarlySteps:
@@ -92,6 +90,7 @@ def _taken(event: StepEvent) -> Taken:
     return Taken(
         steps=event.interval_steps,
         seconds=event.seconds or 0.0,
+        coarse=whole_seconds(event),
         width=float(event.width) if event.width else None,
         tokens=event.tokens / event.interval_steps if event.tokens else None,
     )
@@ -100,11 +99,12 @@ def _taken(event: StepEvent) -> Taken:
 def _with(taken: tuple[Taken, ...], new: Taken) -> tuple[Taken, ...]:
     """Append; neighbours too short to time are put together, which also bounds their number."""
     last = taken[-1] if taken else None
-    if last is None or last.seconds >= _MERGE_BELOW_S:
+    if last is None or last.seconds >= _MERGE_BELOW_S or last.coarse is not new.coarse:
         return (*taken, new)
     joined = Taken(
         steps=last.steps + new.steps,
         seconds=last.seconds + new.seconds,
+        coarse=last.coarse,
         width=_mean(last, new, last.width, new.width),
         tokens=_mean(last, new, last.tokens, new.tokens),
     )
@@ -117,15 +117,13 @@ def _mean(a: Taken, b: Taken, left: float | None, right: float | None) -> float 
     return (left * a.steps + right * b.steps) / (a.steps + b.steps)
 
 
-def _enough(state: EarlySteps) -> bool:
-    wall_s = sum(t.seconds for t in state.taken)
-    steps = sum(t.steps for t in state.taken)
-    return steps >= MIN_STEPS and wall_s >= (COARSE_WALL_S if state.coarse else MIN_WALL_S)
+def _enough(taken: Sequence[Taken], wall_s: float) -> bool:
+    return sum(t.steps for t in taken) >= MIN_STEPS and sum(t.seconds for t in taken) >= wall_s
 
 
-def _freeze(state: EarlySteps) -> EarlySteps:
-    by = _sized_by(state.taken)
-    kept = _faster_half(state.taken, by)
+def _freeze(state: EarlySteps, taken: Sequence[Taken]) -> EarlySteps:
+    by = _sized_by(taken)
+    kept = _faster_half(taken, by)
     points = [(size, t.each_s) for t in kept if (size := t.size(by)) is not None]
     curve = fit(points) if points else None
     sizes = sorted(w for w, _ in points)

@@ -152,3 +152,12 @@ def test_what_is_collected_is_bounded():
     state = after(step_series((1e-5,) * 20_000))
     assert state.baseline is None
     assert len(state.taken) < 200
+
+
+def test_a_few_readings_of_whole_seconds_hold_nothing_up():
+    """A bar's clock is believed where it agrees with the arrival, which is not always."""
+    whole = event(2.0, interval_steps=140, clock=StepClock.COUNTER)
+    fine = [event(0.1, interval_steps=7, clock=StepClock.ARRIVAL)] * 25
+    taken = after([event(1.0), whole, whole, *fine]).baseline
+    assert taken.median_s == pytest.approx(0.1 / 7)
+    assert taken.n == 140
