@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
+from pfid.domain.log_facts import Marker, MarkerSeen
 from pfid.formats.attempts import places
 from pfid.formats.log_stream import LogParser
 from pfid.formats.series import Series
 from pfid.formats.tracker import partners, went_back
 from pfid.formats.untrusted import printable
-from pfid.spec.ports.log import Marker, MarkerSeen
 
 
 class LogNote(NamedTuple):

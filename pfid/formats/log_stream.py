@@ -9,6 +9,7 @@ from collections import Counter, deque
 from collections.abc import Mapping
 from typing import Any, Final
 
+from pfid.domain.log_facts import LogFacts, LossSeen, Marker
 from pfid.domain.step import Phase, StepEvent
 from pfid.formats import markers, phases
 from pfid.formats.candidates import MAX_LINE_BYTES, Scanner
@@ -18,7 +19,6 @@ from pfid.formats.marker_log import MarkerLog
 from pfid.formats.reading import Reading
 from pfid.formats.series import MEMORY_POINTS, Series
 from pfid.formats.tracker import Taken, Tracker
-from pfid.spec.ports.log import LogFacts, LossSeen, Marker
 
 MAX_LOSSES: Final = 64
 MAX_BARS: Final = 64
@@ -156,6 +156,8 @@ class LogParser:
             self._done_bar = reading.key if bar.n == bar.total else self._done_bar
         elif role is tqdm.BarRole.EVALUATION or reading is not None:
             self._enter(Phase.EVAL)
+            if not bar.description and len(self._evaluation_keys) < MAX_BARS:
+                self._evaluation_keys.add(tqdm.key_of(bar))
         elif role is tqdm.BarRole.RESUME_SKIP:
             self._enter(Phase.RESUME_SKIP)
         elif len(self._other_bars) < MAX_BARS:
@@ -183,7 +185,7 @@ class LogParser:
     def _name_evaluation_bar(self) -> None:
         """A nameless bar that ended just before an evaluation's figures was its bar."""
         others = {one.key for one in self._tracker.series if one.key != self._done_bar}
-        if self._done_bar is not None and others and self._done_bar.count("/") == 1:
+        if self._done_bar is not None and others and tqdm.nameless(self._done_bar):
             self._evaluation_keys.add(self._done_bar)
         self._done_bar = None
 

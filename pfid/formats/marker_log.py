@@ -3,11 +3,11 @@
 from dataclasses import replace
 from typing import Any
 
+from pfid.domain.log_facts import Marker, MarkerSeen
 from pfid.formats.line_text import without_ansi
 from pfid.formats.markers import Sighting
 from pfid.formats.series import Series
 from pfid.formats.untrusted import printable
-from pfid.spec.ports.log import Marker, MarkerSeen
 
 
 class MarkerLog:

@@ -7,8 +7,8 @@ counted as quoted and is no evidence. Where wordings changed over the years all 
 import re
 from typing import Final, NamedTuple
 
+from pfid.domain.log_facts import Marker
 from pfid.formats.line_text import split_label, without_ansi
-from pfid.spec.ports.log import Marker
 
 TRIGGERS: Final = (
     rb"_limit",
@@ -71,7 +71,7 @@ _RULES: Final = tuple(
             Marker.OUT_OF_MEMORY,
             rb"OutOfMemoryError|(?i:out of memory)|(?i:oom.kill)",
             (
-                rb"(?:\A|[\w.]\.)OutOfMemoryError\b|(?:CUDA|HIP)(?: error:)? out of memory"
+                rb"(?:\A|[\w.]\.)OutOfMemoryError: |(?:CUDA|HIP)(?: error:)? out of memory"
                 rb"|Out of memory: Kill|oom-kill(?: event|:)|oom_kill event|(?i:oom killer)"
             ),
         ),
@@ -112,7 +112,7 @@ _RULES: Final = tuple(
 )
 _QUOTES: Final = (b"'", b'"', b"`")
 _CODE: Final = re.compile(
-    rb"^\s*(?:#(?! pfid run )|//|\+\s|-\s|>>> |if |elif |assert |raise |return |print\()"
+    rb"^\s*(?:#(?! pfid run )|//|\+\s|-\s|>>> |if |elif |except |assert |raise |return |print\()"
 )
 
 

@@ -44,6 +44,7 @@ class Series:
         "indexes",
         "key",
         "lap",
+        "lap_begin",
         "lap_offset",
         "last_clock_s",
         "last_index",
@@ -81,7 +82,7 @@ class Series:
         self.base_clock_s: float | None = None
         self.base_at_s: float | None = None
         self.lap = reading.lap
-        self.lap_offset = 0
+        self.lap_offset = self.lap_begin = 0
         self.total = reading.total
         self.pace_s = 0.0
         self.usual_stride = 0
@@ -102,10 +103,10 @@ class Series:
 
     def follows(self, reading: Reading) -> bool:
         """Whether a reading can be the next of this series."""
+        if reading.lap != self.lap:
+            return reading.lap > self.lap and reading.step >= self.last_index
         if reading.step + self.lap_offset <= self.last_index:
             return False
-        if reading.lap != self.lap:
-            return reading.lap > self.lap
         if self.total is not None and reading.step > self.total > 0 and not reading.lap:
             return False
         if reading.clock_s is None or self.last_clock_s is None:
@@ -162,16 +163,20 @@ class Series:
         if not self.points:
             self._begin(reading, index)
         self.points += 1
-        self.skipped += bool(reading.skipped)
+        if reading.skipped:
+            self.skipped += 1
+        stride = index - self.last_index if self.points > 1 else 1
+        leapt = reading.redraws and stride > 1 and stride > JUMP_FACTOR * self.usual_stride
+        if self.points > 1:
+            self.usual_stride = max(stride, self.usual_stride // 2)
         self.last_index, self.last_clock_s, self.last_line = index, reading.clock_s, line
         self._remember(reading, index)
-        if index <= 0 and reading.redraws:  # a bar that shows 0 has done nothing yet
+        if index <= self.lap_begin and reading.redraws:  # a bar at 0 has done nothing yet
             self._rebase(index, reading.clock_s, at_s)
             return None
-        timing = self._time(reading, index, at_s)
+        timing = Timing(None, stride, reading.clock) if leapt else self._time(reading, index, at_s)
         if timing is not None:
             self._rebase(index, reading.clock_s, at_s)
-            self.usual_stride = max(timing.interval, self.usual_stride // 2)
             if timing.seconds is not None:
                 pace_s = timing.seconds / timing.interval
                 self.pace_s += (pace_s - self.pace_s) * (PACE_WEIGHT if self.pace_s else 1)
@@ -188,7 +193,7 @@ class Series:
 
     def begin_lap(self, lap: int, offset: int) -> None:
         """A new epoch: the bar's clock starts again at zero."""
-        self.lap = lap
+        self.lap, self.lap_begin = lap, offset
         self.base_index, self.base_clock_s, self.base_at_s = offset, 0.0, None
 
     def _rebase(self, index: int, clock_s: float | None, at_s: float | None) -> None:
@@ -200,8 +205,7 @@ class Series:
         if reading.printed_s is not None:
             interval = reading.interval or steps
             return Timing(reading.printed_s * interval, interval, StepClock.PRINTED)
-        leapt = reading.redraws and steps > 1 and steps > JUMP_FACTOR * self.usual_stride
-        if base is None or leapt:
+        if base is None:
             return Timing(None, steps, reading.clock)
         return self._difference(reading, steps, at_s)
 

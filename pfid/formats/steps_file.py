@@ -36,6 +36,8 @@ def parse_line(line: bytes, at_s: float | None = None) -> StepEvent | None:
     """Return the event of one line; None if it is not one."""
     try:
         read = _decoder.decode(line)
+        if read.step < 0:
+            return None
         return StepEvent(
             index=read.step,
             seconds=read.seconds,

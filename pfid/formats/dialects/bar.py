@@ -6,27 +6,26 @@ counter and the elapsed whole seconds are facts.
 """
 
 import re
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from pfid.formats.line_text import split_label, without_ansi
-from pfid.formats.numbers import duration_s, real, whole
+from pfid.formats.numbers import duration_s, real
 
 TRIGGERS: Final = (rb"\[\d{1,9}:\d\d(?::\d\d)?[<,]",)
-_BAR: Final = re.compile(
-    rb"(?<![\d.,kMGT/])(\d{1,15})(?:/(\d{1,15})|( ?[A-Za-z]{1,20}))? "
+_BEGIN: Final = re.compile(rb"\[(?=\d+:)")
+_FIGURES: Final = re.compile(
     rb"\[(\d{1,9}:\d\d(?::\d\d)?)(?:<[^,\]]{0,30})?, *"
     rb"(?:(\?|[\d.]{1,20}(?:e[+-]?\d{1,3})?)([kMGTP]?) ?(?:s/([A-Za-z]{1,20})|([A-Za-z]{1,20})/s))"
     rb"(?:, ([^\]]{0,2000}))?\]?"
 )
+_COUNT: Final = re.compile(rb"(\d{1,15})(?:/(\d{1,15})| ?[A-Za-z]{1,20})? \Z")
 _HEAD: Final = re.compile(rb"(?:(.*[^ \t:])\s*:)?\s*\d{1,3}%\|")
 _HOST: Final = re.compile(rb"[A-Za-z][\w.-]*\d\Z")
 NESTED: Final = b"\x1b[A"
 """tqdm moves the cursor up again behind a bar that is not the outermost."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bar:
+class Bar(NamedTuple):
     """One drawing of a bar.
 
     Attributes:
@@ -55,24 +54,41 @@ class Bar:
 def read_bar(raw: bytes) -> Bar | None:
     """Return the bar a line holds, None if it holds none or counts in thousands (SI)."""
     rank, text = split_label(without_ansi(raw))
-    found = _BAR.search(text)
-    if found is None:
-        return None
-    n, total, _unit, elapsed, rate, si, per_unit, unit_per, postfix = found.groups()
+    for begin in _BEGIN.finditer(text):
+        at = begin.start()
+        figures = _FIGURES.match(text, at)
+        count = None if figures is None else _count(text, at)
+        if figures is not None and count is not None:
+            return _bar(raw, text, figures, count, rank)
+    return None
+
+
+def _count(text: bytes, end: int) -> re.Match[bytes] | None:
+    """Find ``10/1312`` or ``1200it`` in front of the brackets; 1.2k is no counter of steps."""
+    begin = max(text.rfind(b" ", 0, end - 1), text.rfind(b"|", 0, end - 1)) + 1
+    return _COUNT.match(text, begin, end) or _COUNT.match(
+        text, text.rfind(b" ", 0, max(begin - 1, 0)) + 1, end
+    )
+
+
+def _bar(
+    raw: bytes, text: bytes, figures: re.Match[bytes], count: re.Match[bytes], rank: int | None
+) -> Bar | None:
+    elapsed, rate, si, per_unit, unit_per, postfix = figures.groups()
     elapsed_s = duration_s(elapsed)
-    index = whole(n)
-    if elapsed_s is None or index is None:
+    if elapsed_s is None:
         return None
+    total = count[2]
     return Bar(
-        n=index,
-        total=whole(total),
-        elapsed_s=elapsed_s,
-        rate_s=None if si else _seconds(rate, inverted=per_unit is not None),
-        unit=(per_unit or unit_per).decode(),
-        description=_description(text[: found.start()]),
-        postfix=(postfix or b"").decode("utf-8", "replace"),
-        nested=NESTED in raw,
-        rank=rank,
+        int(count[1]),
+        None if total is None else int(total),
+        elapsed_s,
+        None if si else _seconds(rate, inverted=per_unit is not None),
+        (per_unit or unit_per).decode(),
+        _description(text[: count.start()]),
+        postfix.decode("utf-8", "replace") if postfix else "",
+        b"\x1b" in raw and NESTED in raw[raw.find(elapsed) :],
+        rank,
     )
 
 
@@ -84,6 +100,8 @@ def _seconds(rate: bytes, *, inverted: bool) -> float | None:
 
 
 def _description(before: bytes) -> str:
+    if before.lstrip()[:4].rstrip(b"%| ").isdigit():
+        return ""
     head = _HEAD.match(before)
     text = (head[1] if head else before.strip().rstrip(b":")) or b""
     text = text.strip()

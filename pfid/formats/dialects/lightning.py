@@ -18,7 +18,7 @@ _LOSS: Final = re.compile(r"\b(?:train_)?loss(?:_step)?=([-+\w.]{1,30})")
 
 def read(bar: Bar) -> Reading | None:
     """Return the reading; None if it is not Lightning's training bar."""
-    epoch = _EPOCH.search(bar.description)
+    epoch = _EPOCH.search(bar.description) if bar.description else None
     if epoch is None:
         return None
     lap = int(epoch[1])

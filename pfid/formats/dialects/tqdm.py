@@ -45,10 +45,14 @@ class BarRole(Enum):
 
 def role_of(bar: Bar) -> BarRole:
     """Say what a bar counts, by its unit, description, place and postfix."""
+    if not bar.description:
+        # The HF Trainer draws its evaluation below the training bar and gives neither a name.
+        if bar.nested:
+            return BarRole.EVALUATION
+        return BarRole.STEPS if bar.unit.lower() in STEP_UNITS else BarRole.OTHER
     if _SKIPPING.search(bar.description):
         return BarRole.RESUME_SKIP
-    # The HF Trainer draws its evaluation below the training bar and gives neither a name.
-    if _EVALUATION.search(bar.description) or (bar.nested and not bar.description):
+    if _EVALUATION.search(bar.description):
         return BarRole.EVALUATION
     return BarRole.STEPS if _counts_steps(bar) else BarRole.OTHER
 
@@ -56,23 +60,33 @@ def role_of(bar: Bar) -> BarRole:
 def _counts_steps(bar: Bar) -> bool:
     if bar.unit.lower() not in STEP_UNITS:
         return False
-    if not bar.description or _LEARNING.search(bar.postfix):
+    if _LEARNING.search(bar.postfix):
         return True
     if _OTHER.search(bar.description):
         return False
     return _TRAINING.search(bar.description) is not None
 
 
+def key_of(bar: Bar, name: str = "") -> str:
+    """Return what tells this bar from others: its total and its description."""
+    key = f"{NAME}/{'?' if bar.total is None else bar.total}"
+    return f"{key}/{slug(name)}" if name else key
+
+
+def nameless(key: str) -> bool:
+    """Whether a key is that of a bar without description."""
+    return key.startswith(NAME) and key.count("/") == 1
+
+
 def read(bar: Bar) -> Reading:
     """Return the reading of a bar that counts steps."""
     lap, name = 0, bar.description
-    epoch = _EPOCH_OF.search(name)
+    epoch = _EPOCH_OF.search(name) if name else None
     if epoch is not None and bar.total is not None:
         lap, name = max(int(epoch[1]) - 1, 0), name[: epoch.start()] + "epoch"
-    key = f"{NAME}/{'?' if bar.total is None else bar.total}"
     return Reading(
         dialect=NAME,
-        key=f"{key}/{slug(name)}" if name else key,
+        key=key_of(bar, name),
         step=bar.n + lap * (bar.total or 0),
         clock=StepClock.COUNTER,
         clock_s=bar.elapsed_s,

@@ -1,0 +1,218 @@
+"""``pfid steps``: segments first, figures by nearest rank, and everything a reader must be told."""
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from pfid.cli.steps import command
+
+CASES = Path(__file__).resolve().parents[4] / "shared" / "cases"
+
+
+def run(*arguments: str | Path, text: bytes | None = None) -> Result:
+    return CliRunner().invoke(command, [str(argument) for argument in arguments], input=text)
+
+
+def report(*arguments: str | Path) -> tuple[list[dict[str, Any]], dict[str, dict[str, Any]]]:
+    result = run("--json", *arguments)
+    assert result.exit_code == 0, result.output
+    body = json.loads(result.stdout)
+    assert body["schema"] == 1
+    return body["segments"], {note["code"]: note for note in body["notes"]}
+
+
+def megatron(n: int, ms: float, skipped: int = 0) -> str:
+    return (
+        f" iteration {n:8d}/    1000 | consumed samples: {n * 1024:12d} | elapsed time per"
+        f" iteration (ms): {ms:.1f} | learning rate: 1.875E-05 | lm-loss: 1.244238E+01 |"
+        f" number of skipped iterations:   {skipped} | number of nan iterations:   0 |\n"
+        f"time (ms) | forward-compute: {ms / 3:.2f} | optimizer: 59.13\n"
+    )
+
+
+def jsonl(step: int, elapsed: int) -> str:
+    shown = f"{elapsed // 3600}:{elapsed // 60 % 60:02d}:{elapsed % 60:02d}"
+    return f'{{"current_steps": {step}, "loss": 0.5, "elapsed_time": "{shown}"}}\n'
+
+
+def test_milliseconds_are_seconds_and_the_breakdown_is_no_step(tmp_path: Path) -> None:
+    log = tmp_path / "train.log"
+    log.write_text(
+        "".join(megatron(n, 130_000 + 100 * n + (30_000 if n == 1 else 0)) for n in range(1, 51))
+    )
+    (segment,), notes = report(log)
+    assert (segment["n"], segment["first_step"], segment["last_step"]) == (49, 1, 50)
+    assert segment["first_step_seconds"] == pytest.approx(160.1)
+    assert segment["min"] == pytest.approx(130.2)
+    assert segment["p50"] == pytest.approx(132.6)
+    assert segment["max"] == pytest.approx(135.0)
+    assert (segment["unit"], segment["interval_steps"]) == ("seconds_per_optimizer_step", 1)
+    assert (segment["dialect"], segment["clock"], notes) == ("megatron", "printed", {})
+
+
+def test_a_time_limit_is_said_and_four_skipped_iterations_are_no_distribution(
+    tmp_path: Path,
+) -> None:
+    log = tmp_path / "tail.log"
+    end = (
+        "slurmstepd: error: *** STEP 7.0 ON n CANCELLED AT 2021-05-27T21:52:36 DUE TO TIME LIMIT"
+        " ***\n"
+    )
+    log.write_text("".join(megatron(n, 120_000 + n, 1) for n in range(1, 5)) + end)
+    (segment,), notes = report(log)
+    assert (segment["n"], segment["p50"], segment["p99"]) == (3, None, None)
+    assert len(segment["samples"]) == 4
+    assert notes["scheduler_time_limit"]["line"] == 9
+    assert set(notes) == {"scheduler_time_limit", "all_iterations_skipped", "few_samples"}
+
+
+def test_two_writers_and_a_resume_in_one_file_come_apart(tmp_path: Path) -> None:
+    lines = [(n * 150, jsonl(n * 10, n * 150)) for n in range(1, 201)]
+    lines += [(n * 152 + 1, jsonl(n * 10, n * 152 + 1)) for n in range(1, 201)]
+    resumed = [jsonl(1500 + n * 10, n * 160) for n in range(1, 81) for _copy in range(2)]
+    log = tmp_path / "trainer_log.jsonl"
+    log.write_text("".join(text for _, text in sorted(lines)) + "".join(resumed))
+    segments, notes = report(log)
+    assert [(s["attempt"], s["writer"]) for s in segments] == [(1, 1), (1, 2), (2, 1)]
+    assert [s["p50"] for s in segments] == [15.0, 15.2, 16.0]
+    assert all(s["interval_steps"] == 10 and s["min"] > 0 for s in segments)
+    last = segments[-1]
+    assert (last["first_step"], last["last_step"], last["seconds"]) == (1500, 2300, 12_800)
+    assert notes["rewind"]["line"] == notes["resumed_at"]["line"] == 401
+    assert "1500" in notes["resumed_at"]["text"]
+    assert {"two_writers", "intervals"} <= set(notes)
+
+
+def test_copies_by_ranks_count_once(tmp_path: Path) -> None:
+    bars = "".join(
+        f"\r {n}%|# | {n}/16 [{n * 57 // 60:02d}:{n * 57 % 60:02d}<09:00, 57.{n:02d}s/it]"
+        for n in range(17)
+    )
+    log = tmp_path / "bars.log"
+    log.write_text((bars + "\nTraining completed\n") * 4)
+    (segment,), _notes = report(log)
+    assert (segment["n"], segment["p50"], segment["last_step"]) == (15, 57.0, 16)
+
+
+def test_a_short_bar_says_that_its_clock_is_coarse(tmp_path: Path) -> None:
+    log = tmp_path / "bars.log"
+    log.write_text(
+        "".join(f"\r {n}%|# | {n}/99 [00:{2 * n:02d}<09:00, 2.00s/it]" for n in range(20))
+    )
+    (segment,), notes = report(log)
+    assert segment["p50"] == 2.0
+    assert "coarse_clock" in notes
+
+
+def test_gzip_stdin_and_several_logs_are_read(tmp_path: Path) -> None:
+    text = "".join(megatron(n, 1000.0 * n) for n in range(1, 9)).encode()
+    (tmp_path / "a.log.gz").write_bytes(gzip.compress(text))
+    (tmp_path / "b.log").write_bytes(text)
+    segments, _ = report(tmp_path / "a.log.gz", tmp_path / "b.log")
+    assert [segment["p50"] for segment in segments] == [5.0, 5.0]
+    assert [Path(segment["log"]).name for segment in segments] == ["a.log.gz", "b.log"]
+    piped = run("--json", "-", text=text)
+    assert json.loads(piped.stdout)["segments"][0]["p50"] == 5.0
+
+
+def test_the_table_holds_the_figures_and_no_control_character(tmp_path: Path) -> None:
+    log = tmp_path / "t.log"
+    evil = "\x1b]0;owned\x07Traceback (most recent call last):\n"
+    log.write_text("".join(megatron(n, 1000.0 * n) for n in range(1, 9)) + evil)
+    result = run(log)
+    assert result.exit_code == 0
+    assert "seconds per optimizer step" in result.stdout
+    assert "5.00" in result.stdout
+    assert "traceback" in result.stdout
+    assert not any(ord(char) < 32 and char != "\n" for char in result.stdout)
+
+
+def test_no_step_is_said_and_is_not_fine(tmp_path: Path) -> None:
+    log = tmp_path / "quiet.log"
+    log.write_text("nothing here\n")
+    result = run("--json", log)
+    assert result.exit_code == 3
+    assert "no step found" in result.stderr
+    body = json.loads(result.stdout)
+    assert (body["segments"], body["notes"][0]["code"]) == ([], "no_steps")
+
+
+def test_a_log_that_cannot_be_read_is_named_and_the_others_are_shown(tmp_path: Path) -> None:
+    log = tmp_path / "b.log"
+    log.write_text("".join(megatron(n, 1000.0) for n in range(1, 9)))
+    (tmp_path / "torn.gz").write_bytes(gzip.compress(b"x" * 100)[:20])
+    result = run("--json", tmp_path / "missing.log", tmp_path, tmp_path / "torn.gz", log)
+    assert result.exit_code == 3
+    assert result.stderr.count("cannot be read") == 3
+    assert len(json.loads(result.stdout)["segments"]) == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["--regex", "nope", "x.log"],
+        ["--regex", "a=(", "x.log"],
+        ["--regex", "a=no group", "x.log"],
+        ["--keys", "stop=a", "x.log"],
+        ["--keys", "seconds=a", "x.log"],
+    ],
+)
+def test_a_wrong_command_line_is_usage(arguments: list[str]) -> None:
+    assert run(*arguments).exit_code == 2
+
+
+def test_own_dialects_are_read(tmp_path: Path) -> None:
+    log = tmp_path / "own.log"
+    log.write_text("".join(f"S{n} took {n}.5\n" + f'{{"i": {n}, "d": 2}}\n' for n in range(9)))
+    segments, _ = report(
+        "--regex", r"mine=^S(?P<step>\d+) took (?P<seconds>[\d.]+)",
+        "--keys", "step=i", "--keys", "seconds=d", log,
+    )  # fmt: skip
+    assert {segment["dialect"]: segment["p50"] for segment in segments} == {
+        "mine": 4.5,
+        "jsonl": 2.0,
+    }
+
+
+needs_cases = pytest.mark.skipif(not CASES.is_dir(), reason="no field cases beside this checkout")
+
+
+@needs_cases
+def test_case_four_ranks_one_tqdm() -> None:
+    (segment,), notes = report(CASES / "four-ranks-one-tqdm" / "bars.log")
+    assert (segment["n"], segment["first_step_seconds"], segment["max"]) == (15, 58.0, 62.0)
+    assert (segment["last_step"], segment["steps"], segment["seconds"]) == (16, 16, 919.0)
+    assert "two_writers" not in notes
+
+
+@needs_cases
+def test_case_megatron_ms_healthy() -> None:
+    (segment,), _ = report(CASES / "megatron-ms-healthy" / "train.log")
+    assert segment["first_step_seconds"] == pytest.approx(159.7789)
+    assert segment["min"] >= 125.6433
+    assert segment["max"] == pytest.approx(141.0968)
+
+
+@needs_cases
+def test_case_slurm_time_limit_not_crash() -> None:
+    (segment,), notes = report(CASES / "slurm-time-limit-not-crash" / "tail.log")
+    assert (segment["n"], segment["p50"], len(segment["samples"])) == (3, None, 4)
+    assert {"scheduler_time_limit", "all_iterations_skipped", "few_samples"} <= set(notes)
+    assert "traceback" not in notes
+
+
+@needs_cases
+def test_case_two_writers_then_resume_one_jsonl() -> None:
+    segments, notes = report(CASES / "two-writers-then-resume-one-jsonl" / "trainer_log.jsonl")
+    assert [(s["attempt"], s["writer"]) for s in segments] == [(1, 1), (1, 2), (2, 1)]
+    last = segments[-1]
+    assert (last["first_step"], last["last_step"], last["seconds"]) == (5000, 6565, 23_786.0)
+    assert last["seconds"] / last["steps"] == pytest.approx(15.2, abs=0.05)
+    assert notes["rewind"]["line"] == notes["resumed_at"]["line"] == 1047
+    assert "two_writers" in notes
+    assert all(segment["min"] > 0 for segment in segments)
