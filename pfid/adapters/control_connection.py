@@ -1,8 +1,6 @@
 """One client of the control socket: its bytes, its descriptors, its unread replies."""
 
 import array
-import contextlib
-import os
 import socket
 import struct
 from collections import deque
@@ -11,6 +9,7 @@ from typing import Final
 
 from pfid.domain.errors import WireError
 from pfid.wire.framing import Unframer, frame
+from pfid.workers.closing import CLOSER
 
 REQUEST_MAX_BYTES: Final = 1024 * 1024
 WAITING_MAX: Final = 8
@@ -145,7 +144,6 @@ class Connection:
 
 
 def close_all(fds: tuple[int, ...] | list[int]) -> None:
-    """Close descriptors; one that is closed already is no matter."""
+    """Close descriptors without waiting for their file systems; closed already is no matter."""
     for fd in fds:
-        with contextlib.suppress(OSError):
-            os.close(fd)
+        CLOSER.close(fd)

@@ -38,7 +38,7 @@ def restored(db: sqlite3.Connection, *, ended_after_s: float, events_max: int) -
     runs = [_run(db, run_id, body, problems) for run_id, body in rows]
     (last_id,) = db.execute("SELECT coalesce(max(event_id), 0) FROM events").fetchone()
     newest = db.execute(
-        "SELECT event_id, uid, body FROM events WHERE NOT synthetic ORDER BY event_id DESC LIMIT ?",
+        "SELECT event_id, uid, body FROM events ORDER BY event_id DESC LIMIT ?",
         (events_max,),
     ).fetchall()
     return Restored(

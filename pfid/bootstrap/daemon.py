@@ -5,6 +5,7 @@ import os
 import queue
 import resource
 import signal
+import sys
 import time
 from collections.abc import Callable, MutableMapping
 from dataclasses import dataclass, field
@@ -68,7 +69,7 @@ from pfid.daemon.ports import Ports
 from pfid.daemon.publishing import Publishing
 from pfid.daemon.reading import Reading
 from pfid.daemon.registering import Registering
-from pfid.daemon.resuming import Resuming
+from pfid.daemon.resuming import Resumed, Resuming
 from pfid.daemon.trees import Trees
 from pfid.domain.errors import ConfigError
 from pfid.domain.snapshot import SamplerView, Snapshot
@@ -76,6 +77,7 @@ from pfid.domain.snapshot import SamplerView, Snapshot
 STATE_FILE: Final = "pfid.sqlite"
 PROOFS_FILE: Final = "proofs.json"
 SHOWN_EVENTS: Final = 200
+SWITCH_S: Final = 0.0005
 RENDER_AT_LEAST_S: Final = 5.0
 SCRAPED_WITHIN_S: Final = 120.0
 ENGINE_UNUSED_S: Final = 60.0
@@ -156,9 +158,17 @@ class PageJoint:
         stale = now_s - self.rendered_s >= RENDER_AT_LEAST_S
         if self.rendered_s and not (urgent or scraped or (read and stale)):
             return
-        self.server.publish(self.page.render(snapshot()))
+        shown = snapshot()
+        self.server.publish(self.page.render(shown))
+        self.server.publish_selftest(self._drills(shown))
         self.scrapes_seen = self.server.scrapes
         self.rendered_s = now_s
+
+    def _drills(self, shown: Snapshot) -> bytes | None:
+        """What a live self-test made, on a page of its own."""
+        if not any(run.synthetic for run in shown.runs):
+            return None
+        return Page(synthetic=True).render(shown)
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -266,6 +276,8 @@ def build(place: Place, config: Config, environ: MutableMapping[str, str]) -> Da
         ListenError: if the page's address cannot be had.
     """
     _raise_descriptor_limit()
+    # A thread that wants to speak waits so long at most for one that computes.
+    sys.setswitchinterval(SWITCH_S)
     log = OwnLog()
     inbox: queue.SimpleQueue[Message] = queue.SimpleQueue()
     post = inbox.put
@@ -355,6 +367,8 @@ def _parts(core: Core, judging: Judging, *, allow_fuse: bool) -> Parts:
     trees = Trees(core, judging, deaths, os.getpid())
     publishing = Publishing(core)
     ledger = Ledger(core)
+    answering = Answering(core, publishing)
+    finishing = Finishing(core, judging, reading, deaths, ledger)
     return Parts(
         core=core,
         judging=judging,
@@ -362,11 +376,21 @@ def _parts(core: Core, judging: Judging, *, allow_fuse: bool) -> Parts:
         deaths=deaths,
         trees=trees,
         registering=Registering(core, judging, reading, deaths, trees),
-        answering=Answering(core, publishing),
+        answering=answering,
         publishing=publishing,
         ledger=ledger,
-        finishing=Finishing(core, judging, reading, deaths, ledger),
-        resuming=Resuming(core, judging, reading, deaths, trees),
+        finishing=finishing,
+        resuming=Resuming(
+            Resumed(
+                core=core,
+                judging=judging,
+                reading=reading,
+                deaths=deaths,
+                trees=trees,
+                on_disk=answering.committed,
+                leave_later=finishing.leave_later,
+            )
+        ),
     )
 
 

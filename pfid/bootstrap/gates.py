@@ -1,6 +1,7 @@
 """The gates of a daemon: found, proven, kept, proven again by age and on change."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -9,23 +10,23 @@ from pfid.bootstrap.daemon_joints import PluginJoint
 from pfid.bootstrap.plugin_worker import PluginWorker
 from pfid.bootstrap.selftest import (
     Bench,
-    current_key,
     disabled,
+    gate_facts,
     merged,
     page_end,
     prove_gates,
     take_stock,
 )
 from pfid.config.model import Config
-from pfid.daemon.core import Checks, Core, Judgeable
+from pfid.daemon.core import BOX_SUBJECT, Checks, Core, Judgeable
 from pfid.daemon.messages import Message
 from pfid.domain.gate import Gate, GateState
 from pfid.domain.snapshot import PluginView
 from pfid.host.plugins import Problem, Registry
 from pfid.host.proofs import ProofBook
 from pfid.spec.check import Scope, Stage
-from pfid.spec.ports.gates import GateFacts
 from pfid.wire.plugins import CheckInfo
+from pfid.workers.plugin_collect import source_digest
 
 WORKER_WAIT_S: Final = 10.0
 _DAY_S: Final = 86_400.0
@@ -39,6 +40,8 @@ class Gates:
         self._proofs = proofs
         self._log = log
         self._worker: PluginWorker | None = None
+        self._registry = Registry()
+        self._bench: Bench | None = None
 
     def prove(self, config: Config, *, afresh: bool = False) -> Checks:
         """Find and prove; what is kept and still good is not proven again unless ``afresh``."""
@@ -46,28 +49,42 @@ class Gates:
         registry = take_stock(config, (Stage.WATCH,))
         gates = list(prove_gates(registry.checks, bench))
         checks: list[Judgeable] = [r.check for r in registry.checks]
-        keys = {r.check.name: current_key(r, bench) for r in registry.checks}
         theirs, infos, refused = self._foreign(registry, config)
         gates += theirs
         checks += infos
         gates += [p.gate() for p in (*registry.problems, *refused)]
         known = tuple(merged(gates))
         self._say(known)
+        self._registry, self._bench = registry, bench
         off = config.disabled_checks
         return Checks(
             run=tuple(c for c in checks if c.scope is Scope.RUN and c.name not in off),
             box=tuple(c for c in checks if c.scope is Scope.BOX and c.name not in off),
             gates=known,
-            facts=tuple(GateFacts(gate=g, current_key=keys.get(g.check, g.key)) for g in known),
+            facts=gate_facts(registry, known, bench),
             plugins=_views(registry),
             legs=_legs(known),
         )
 
     def again(self, core: Core, *, everything: bool) -> None:
-        """Prove again: all of them, or only if a proof is too old."""
-        if everything or self._any_old(core):
+        """Prove again: all of them, or only if a proof is too old or what it was made of changed.
+
+        What cannot be proven again without a restart (pfid itself was upgraded) stays as a fact
+        that the check of proofs sees; that check is due at once.
+        """
+        if everything or self._any_old(core) or self._any_changed():
             core.checks = self.prove(core.config, afresh=everything)
-            core.snapshot_stale = True
+        if self._bench is not None:
+            facts = gate_facts(self._registry, core.checks.gates, self._bench)
+            core.checks = replace(core.checks, facts=facts)
+        for judged in core.box.values():
+            judged.due_s = 0.0
+        core.due.set(("box", BOX_SUBJECT), core.monotonic_s())
+        core.snapshot_stale = True
+
+    def _any_changed(self) -> bool:
+        """Whether a check's own file is not what it was loaded from."""
+        return any(r.source != source_digest(r.file) for r in self._registry.checks)
 
     def plugins(self, post: Callable[[Message], None]) -> PluginJoint | None:
         """Where third-party checks are evaluated; None without any."""

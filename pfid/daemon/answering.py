@@ -12,6 +12,7 @@ from pfid.daemon.tracked import TrackedRun
 from pfid.domain.names import RunId
 from pfid.domain.run import OperatorStop
 from pfid.domain.snapshot import RunView
+from pfid.domain.transition import Origin
 from pfid.wire.control import EventsReply, GetEvents, GetRun, RunReply
 from pfid.wire.stored import StoredEvent
 
@@ -38,6 +39,8 @@ class Answering:
         self._core = core
         self._publishing = publishing
         self._followers: dict[int, Follower] = {}
+        self.on_disk = 0
+        """The last event that may be told."""
 
     def run(self, asked: Asked, request: GetRun) -> RunReply | None:
         """One run; None if the store has to be asked.
@@ -93,26 +96,48 @@ class Answering:
             stop=_stop(body.stop, private=private),
         )
 
-    def events(self, asked: Asked, request: GetEvents) -> None:
-        """Events after an id; with ``wait_s`` the answer may wait for the first."""
+    def events(self, asked: Asked, request: GetEvents) -> EventsReply | None:
+        """Events after an id; None if the answer comes later, from the store or with an event."""
         wait_s = min(max(request.wait_s, 0.0), WAIT_MAX_S)
         until_s = self._core.monotonic_s() + wait_s
         follower = Follower(asked.conn, asked.uid, request, until_s)
         self._followers[asked.conn] = follower
-        self._look(follower)
+        if not self._in_memory(request.after_id):
+            self._ask_for_events(follower)
+            return None
+        return self._told(follower, self._remembered(request))
 
-    def _look(self, follower: Follower) -> None:
+    def _in_memory(self, after_id: int) -> bool:
+        """Whether the newest events reach back that far."""
+        events = self._core.events
+        oldest = events[0].event_id if events else self.on_disk + 1
+        return after_id >= oldest - 1
+
+    def _remembered(self, request: GetEvents) -> tuple[StoredEvent, ...]:
+        wanted = [
+            e
+            for e in self._core.events
+            if request.after_id < e.event_id <= self.on_disk
+            and (request.run_id is None or e.transition.entity.id == request.run_id)
+            and (request.synthetic or e.transition.origin is Origin.REAL)
+        ]
+        return tuple(wanted[: min(max(request.limit, 1), EVENTS_MAX)])
+
+    def _told(self, follower: Follower, events: tuple[StoredEvent, ...]) -> EventsReply | None:
+        """Reply with events, or go on waiting for the first one."""
+        if not events and self._core.monotonic_s() < follower.until_s:
+            self._core.due.set(("follow", follower.conn), follower.until_s)
+            return None
+        del self._followers[follower.conn]
+        self._core.due.drop(("follow", follower.conn))
+        last = events[-1].event_id if events else follower.request.after_id
+        return EventsReply(events=shown(events, follower.uid), last_id=last)
+
+    def _ask_for_events(self, follower: Follower) -> None:
         core = self._core
         request = follower.request
         core.ports.store.find_events(
-            lambda events: core.post(
-                EventsFound(
-                    conn=follower.conn,
-                    uid=follower.uid,
-                    asked_after=request.after_id,
-                    events=events,
-                )
-            ),
+            lambda events: core.post(EventsFound(conn=follower.conn, events=events)),
             after_id=request.after_id,
             subject=request.run_id,
             synthetic=request.synthetic,
@@ -131,24 +156,27 @@ class Answering:
         if found.events is None:
             del self._followers[found.conn]
             raise RefusalError("cannot_write", "the state file cannot be read", "see pfid status")
-        if not found.events and self._core.monotonic_s() < follower.until_s:
-            self._core.due.set(("follow", found.conn), follower.until_s)
-            return None
-        del self._followers[found.conn]
-        self._core.due.drop(("follow", found.conn))
-        last = found.events[-1].event_id if found.events else follower.request.after_id
-        return EventsReply(events=shown(found.events, found.uid), last_id=last)
+        return self._told(follower, found.events)
 
-    def committed(self) -> None:
-        """New events are on disk: whoever waits is to be told."""
+    def committed(self, last_event: int) -> None:
+        """Events up to that one are on disk: whoever waits is told."""
+        if last_event <= self.on_disk:
+            return
+        self.on_disk = last_event
         for follower in list(self._followers.values()):
-            self._look(follower)
+            self.waited_enough(follower.conn)
 
     def waited_enough(self, conn: int) -> None:
-        """A follower's time is over."""
+        """Look whether there is something for a follower now, or whether its time is over."""
         follower = self._followers.get(conn)
-        if follower is not None:
-            self._look(follower)
+        if follower is None:
+            return
+        if not self._in_memory(follower.request.after_id):
+            self._ask_for_events(follower)
+            return
+        reply = self._told(follower, self._remembered(follower.request))
+        if reply is not None:
+            self._core.ports.replies.reply(conn, reply)
 
     def left(self, conn: int) -> None:
         """A client hung up."""

@@ -21,7 +21,9 @@ from pfid.wire.stored import Change, PutEvent, StoredEvent, pack
 
 BOX_SUBJECT: Final = "box"
 SHOWN_EVENTS_MAX: Final = 200
-"""Newest transitions in the snapshot; the store has the others."""
+"""Newest transitions in the snapshot."""
+REMEMBERED_EVENTS: Final = 1000
+"""Newest events in memory, for those who follow; the store has the others."""
 
 DueKey = tuple[str, str | int]
 Judgeable = AnyCheck | CheckInfo
@@ -69,6 +71,12 @@ class Core:
         metrics_url: told to whoever registers.
         event_id: of the last event.
         changes: to be committed at the end of this turn, together.
+        runs: living ones, and those that ended a short while ago.
+        members: every process that is held, by token.
+        by_pid: likewise, by pid.
+        streams: every handed-over file, by the reader's number.
+        box: verdicts about the box, by check.
+        due: own monotonic due-times.
         touched: runs whose state has to be written in this turn, whole.
         events: the newest events, oldest first.
         snapshot_stale: whether readers could be told something new.
@@ -86,13 +94,14 @@ class Core:
     metrics_url: str | None = None
     runs: dict[RunId, TrackedRun] = field(default_factory=dict)
     members: dict[int, Member] = field(default_factory=dict)
+    by_pid: dict[int, Member] = field(default_factory=dict)
     streams: dict[int, Stream] = field(default_factory=dict)
     box: dict[str, Judged] = field(default_factory=dict)
     due: DueTimes[DueKey] = field(default_factory=DueTimes)
     event_id: int = 0
     changes: list[Change] = field(default_factory=list)
     touched: dict[RunId, TrackedRun] = field(default_factory=dict)
-    events: deque[StoredEvent] = field(default_factory=lambda: deque(maxlen=SHOWN_EVENTS_MAX))
+    events: deque[StoredEvent] = field(default_factory=lambda: deque(maxlen=REMEMBERED_EVENTS))
     costs: dict[str, CheckCost] = field(default_factory=dict)
     samplers: dict[str, SamplerView] = field(default_factory=dict)
     reader_generation: int = 0

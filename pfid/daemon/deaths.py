@@ -212,6 +212,8 @@ class Deaths:
         self._asked.pop(member.token, None)
         self._seen.pop(member.token, None)
         self._core.members.pop(member.token, None)
+        if self._core.by_pid.get(member.held.pid) is member:
+            del self._core.by_pid[member.held.pid]
         run = self._core.runs.get(member.run_id)
         if run is not None and run.members.get(member.held.pid) is member:
             del run.members[member.held.pid]

@@ -5,6 +5,7 @@ Between events a run's offset and statistics are written together at intervals; 
 log is read again from there and the same steps come out.
 """
 
+from collections import deque
 from dataclasses import dataclass
 from typing import Final
 
@@ -48,6 +49,7 @@ class Ledger:
         """Write for ``core``."""
         self._core = core
         self._box_written: dict[str, object] = {}
+        self._last_events: deque[tuple[int, int]] = deque()
         self.promises: list[Promise] = []
         self.waiting: list[tuple[int, Reply]] = []
 
@@ -66,8 +68,27 @@ class Ledger:
             return
         number = core.ports.store.submit(core.changes)
         core.changes = []
+        self._last_events.append((number, core.event_id))
         self.promises += [Promise(number, conn, reply) for conn, reply in self.waiting]
         self.waiting.clear()
+
+    def committed(self, number: int) -> tuple[list[Promise], int]:
+        """Everything up to ``number`` is on disk.
+
+        Returns:
+            The promises that can be kept now, and the last event that is on disk.
+        """
+        kept = [p for p in self.promises if p.number <= number]
+        self.promises = [p for p in self.promises if p.number > number]
+        last_event = 0
+        while self._last_events and self._last_events[0][0] <= number:
+            _, last_event = self._last_events.popleft()
+        return kept, last_event
+
+    def break_promises(self) -> list[Promise]:
+        """Nothing can be written: what waits for the disk is to be told so."""
+        broken, self.promises = self.promises, []
+        return broken
 
     def checkpoint(self) -> None:
         """Have runs written whose log has moved since they were last."""

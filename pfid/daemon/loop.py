@@ -38,7 +38,7 @@ from pfid.daemon.messages import (
 from pfid.daemon.publishing import Publishing
 from pfid.daemon.reading import Reading
 from pfid.daemon.registering import Registering
-from pfid.daemon.requests import Acts, Requests
+from pfid.daemon.requests import Acts, Requests, cannot_write
 from pfid.daemon.resuming import Resuming
 from pfid.daemon.tracked import TrackedRun
 from pfid.daemon.trees import Trees
@@ -124,7 +124,6 @@ class Loop:
         self._watchdog_s = None if watchdog_s is None else watchdog_s / 2
         self._watchdog_due_s = 0.0
         self._stopping = False
-        self._events_submitted = 0
         now_s = self._core.now_s()
         self.health = DaemonHealth(
             started_at_s=now_s, ready=False, last_iteration_s=now_s, config_loaded_s=now_s
@@ -277,18 +276,17 @@ class Loop:
     def _store_trouble(self, problem: str) -> None:
         self._core.store_problem = problem
         self._core.snapshot_stale = self._core.urgent = True
+        if problem:
+            for promise in self._parts.ledger.break_promises():
+                self._core.ports.replies.reply(promise.conn, cannot_write(problem))
         level = "critical" if problem else "info"
         self._core.ports.log.say(level, "state on disk", problem=problem or "written again")
 
     def _committed(self, message: Committed) -> None:
-        ledger = self._parts.ledger
-        done = [p for p in ledger.promises if p.number <= message.number]
-        ledger.promises = [p for p in ledger.promises if p.number > message.number]
-        for promise in done:
+        kept, last_event = self._parts.ledger.committed(message.number)
+        for promise in kept:
             self._core.ports.replies.reply(promise.conn, promise.reply)
-        if self._core.event_id > self._events_submitted:
-            self._events_submitted = self._core.event_id
-            self._parts.answering.committed()
+        self._parts.answering.committed(last_event)
 
     def reload(self) -> str:
         """Read the configuration again; returns what is wrong with it, and keeps the old one."""
@@ -357,7 +355,7 @@ class Loop:
         elif kind == "leave":
             self._parts.finishing.leave(run)
         elif kind.startswith("early"):
-            self._parts.trees.begin()
+            self._parts.trees.look()
 
     def _job(self, job: str) -> None:
         every_s = JOBS[job]

@@ -87,8 +87,6 @@ class EventsFound:
     """Answer of the store to a client's question for events; None if it could not be read."""
 
     conn: int
-    uid: int
-    asked_after: int
     events: tuple[StoredEvent, ...] | None
 
 

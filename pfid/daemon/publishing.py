@@ -2,14 +2,14 @@
 
 from dataclasses import replace
 
-from pfid.daemon.core import Core
+from pfid.daemon.core import SHOWN_EVENTS_MAX, Core
 from pfid.daemon.tracked import TrackedRun
 from pfid.daemon.worlds import baseline_of
 from pfid.domain.run import RunState
 from pfid.domain.snapshot import DaemonHealth, Resources, RunView, Snapshot, VerdictView
 from pfid.domain.step import Phase, StepEvent
 from pfid.domain.step_summary import Baseline
-from pfid.domain.transition import Transition
+from pfid.domain.transition import Origin, Transition
 from pfid.policy.run_life import Signs, state_of
 
 SHOWN_STEPS = 64
@@ -43,11 +43,16 @@ class Publishing:
             runs=views,
             verdicts=tuple(verdicts),
             gates=core.checks.gates,
-            transitions=tuple(public(e.transition) for e in core.events),
+            transitions=self._transitions(),
             samplers=tuple(core.samplers.values()),
             costs=tuple(core.costs.values()),
             plugins=core.checks.plugins,
         )
+
+    def _transitions(self) -> tuple[Transition, ...]:
+        """The newest, without those of a self-test, oldest first."""
+        real = [e for e in self._core.events if e.transition.origin is Origin.REAL]
+        return tuple(public(e.transition) for e in real[-SHOWN_EVENTS_MAX:])
 
     def view(self, run: TrackedRun) -> RunView:
         """One run as everybody may see it."""

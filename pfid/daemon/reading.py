@@ -4,7 +4,6 @@ The reader is disposable and knows nothing after a start: it is told every strea
 place it last reported.
 """
 
-import os
 from typing import Final
 
 from pfid.analysis import early_steps
@@ -26,10 +25,13 @@ from pfid.wire.reader import (
     StreamKind,
     Unfollow,
 )
+from pfid.workers.closing import CLOSER
 
 SAMPLER: Final = "steps"
 HUNG_STREAM_TRIES: Final = 2
 """A file on which the reader hung so often is not given to it again."""
+CRASHED_STREAM_TRIES: Final = 4
+"""Likewise where it died so often without a batch between; once, somebody may have killed it."""
 
 
 class Reading:
@@ -41,6 +43,7 @@ class Reading:
         self._judging = judging
         self._allow_fuse = allow_fuse
         self._hung: dict[int, int] = {}
+        self._crashed: dict[int, int] = {}
 
     def open(self, run: TrackedRun, kind: StreamKind, fd: int, handed: HandedLog) -> Stream:
         """Follow a descriptor, which becomes ours."""
@@ -102,7 +105,7 @@ class Reading:
         stream.finished = True
         stream.dirty = True
         if stream.fd is not None:
-            os.close(stream.fd)
+            CLOSER.close(stream.fd)
             stream.fd = None
 
     def started(self, generation: int) -> None:
@@ -120,7 +123,7 @@ class Reading:
             self.follow(stream)
 
     def ended(self, message: ReaderEnded) -> None:
-        """The reader is gone; whoever made it hang is given up after a second time."""
+        """The reader is gone; whoever made it hang or die again and again is given up."""
         log = self._core.ports.log
         log.say("error", "log reader ended", cause=message.cause, said=message.output_tail[-500:])
         self._core.sampled(
@@ -131,9 +134,13 @@ class Reading:
         culprit = self._core.streams.get(message.touching or -1)
         if culprit is None:
             return
-        self._hung[culprit.number] = self._hung.get(culprit.number, 0) + 1
-        if self._hung[culprit.number] >= HUNG_STREAM_TRIES:
-            self._unreadable(culprit, "the reader hung on it")
+        hung = message.cause == "timed_out"
+        strikes, tries = (
+            (self._hung, HUNG_STREAM_TRIES) if hung else (self._crashed, CRASHED_STREAM_TRIES)
+        )
+        strikes[culprit.number] = strikes.get(culprit.number, 0) + 1
+        if strikes[culprit.number] >= tries:
+            self._unreadable(culprit, f"the reader {'hung' if hung else 'died'} on it")
 
     def told(self, message: ReaderTold) -> None:
         """Take a report of the reader that runs now; an older one's is void."""
@@ -150,6 +157,7 @@ class Reading:
         run = None if stream is None else self._core.runs.get(stream.run_id)
         if stream is None or run is None:
             return
+        self._crashed.pop(stream.number, None)
         first = stream.facts is None
         stream.offset = batch.offset
         stream.parser_state = batch.parser_state

@@ -4,7 +4,6 @@ The pidfd decides who is meant and whose it is; what the message says about a pr
 believed where nothing can be read any more. A registration is acknowledged once it is on disk.
 """
 
-import os
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -30,6 +29,7 @@ from pfid.wire.control import (
     StopIntent,
 )
 from pfid.wire.reader import StreamKind
+from pfid.workers.closing import CLOSER
 
 ROOT_UID: Final = 0
 TEXT_CHARS: Final = 200
@@ -47,7 +47,7 @@ class Handed:
     def close(self) -> None:
         """Close what is left."""
         for fd in (*self.pidfds, *(fd for _, fd, _ in self.files)):
-            os.close(fd)
+            CLOSER.close(fd)
         self.pidfds.clear()
         self.files.clear()
 
@@ -146,8 +146,8 @@ class Registering:
 
     def _tracked(self, request: Register, who: Identified, uid: int, asked: Asked) -> TrackedRun:
         run = self._run(request, who, uid)
-        twin = next((r for r in self._core.living() if r.run.identity == run.identity), None)
-        if twin is not None and run.identity.start_ticks is not None:
+        twin = self._core.by_pid.get(run.identity.pid)
+        if twin is not None and twin.is_root and twin.start_ticks == run.identity.start_ticks:
             raise RefusalError("bad_request", f"the process is watched already, as {twin.run_id}")
         now_s = self._core.monotonic_s()
         wrapper = run.source is RunSource.WRAPPER

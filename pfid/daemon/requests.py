@@ -16,6 +16,7 @@ from pfid.wire.control import (
     GetRun,
     GetSnapshot,
     HandOver,
+    Refused,
     Register,
     Registered,
     Reload,
@@ -100,7 +101,11 @@ class Requests:
                 self._registering.ended(asked, request)
             case _:
                 return False
-        self._ledger.promise(asked.conn, reply)
+        if self._core.store_problem:
+            reply = cannot_write(self._core.store_problem)
+            self._reply(asked.conn, reply)
+        else:
+            self._ledger.promise(asked.conn, reply)
         return True
 
     def _look(self, asked: Asked) -> Reply | None:
@@ -108,8 +113,7 @@ class Requests:
             case GetRun() as request:
                 return self._answering.run(asked, request)
             case GetEvents() as request:
-                self._answering.events(asked, request)
-                return None
+                return self._answering.events(asked, request)
             case GetSnapshot():
                 return SnapshotReply(snapshot=self._acts.snapshot())
             case _:
@@ -123,3 +127,12 @@ class Requests:
         elif isinstance(asked.request, Reload) and (problem := self._acts.reload()):
             raise RefusalError("bad_request", problem, "correct the file and reload again")
         return Done()
+
+
+def cannot_write(problem: str) -> Refused:
+    """What was asked is done as long as this daemon lives, and nobody may rely on more."""
+    return Refused(
+        code="cannot_write",
+        message=f"done, but not on disk: {problem}",
+        remedy="make room; the daemon writes it as soon as it can",
+    )

@@ -6,7 +6,8 @@ the host.
 """
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Final, Protocol
 
 from pfid.analysis.step_statistics import StepStatistics
@@ -61,24 +62,43 @@ class RestoredState(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resumed:
+    """What has to know of resumed runs.
+
+    Attributes:
+        on_disk: is told the last event that is stored.
+        leave_later: has an ended run shown for what is left of its time.
+    """
+
+    core: Core
+    judging: Judging
+    reading: Reading
+    deaths: Deaths
+    trees: Trees
+    on_disk: Callable[[int], None]
+    leave_later: Callable[[TrackedRun], None]
+
+
 class Resuming:
     """Rebuilds runs from what was stored and from descriptors that were kept."""
 
-    def __init__(
-        self, core: Core, judging: Judging, reading: Reading, deaths: Deaths, trees: Trees
-    ) -> None:
-        """Resume into ``core``."""
-        self._core = core
-        self._judging = judging
-        self._reading = reading
-        self._deaths = deaths
-        self._trees = trees
+    def __init__(self, parts: Resumed) -> None:
+        """Resume into what ``parts`` share."""
+        self._core = parts.core
+        self._judging = parts.judging
+        self._reading = parts.reading
+        self._deaths = parts.deaths
+        self._trees = parts.trees
+        self._on_disk = parts.on_disk
+        self._leave_later = parts.leave_later
 
     def resume(self, state: RestoredState, passed: Iterable[tuple[str, int]]) -> None:
         """Take everything back; descriptors that belong to nobody are closed."""
         core = self._core
         core.event_id = state.last_event_id
         core.events.extend(state.events)
+        self._on_disk(state.last_event_id)
         for problem in state.problems:
             core.ports.log.say("error", "stored state unreadable", problem=problem)
         self._box(state.box)
@@ -104,6 +124,7 @@ class Resuming:
         self._settlings(run, stored)
         if run.final:
             _close(fds)
+            self._leave_later(run)
             return
         if run.run.identity.boot_id != core.boot_id:
             _close(fds)
@@ -131,7 +152,7 @@ class Resuming:
             end=body.end,
             stop=body.stop,
             final=body.final,
-            founders=set(body.founders),
+            founders=dict.fromkeys(body.founders),
             last_progress_at_s=body.last_progress_at_s,
             usage=Usage(
                 gone_cpu_s=body.usage[0],

@@ -26,7 +26,7 @@ DEATHS_MAX: Final = 256
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Member:
-    """One living process of a run's tree."""
+    """One living process of a run's tree; ``groups`` are its process group and session."""
 
     token: int
     run_id: RunId
@@ -34,6 +34,7 @@ class Member:
     start_ticks: int
     comm: str
     is_root: bool = False
+    groups: frozenset[int] = frozenset()
     reading: ProcessReading | None = None
     io: IoReading | None = None
 
@@ -112,7 +113,8 @@ class TrackedRun:
         launcher_pid: of the wrapper that waits for it, None for an attached one.
         root: the captured process while it is held.
         members: every living process of the tree, by pid, the root among them.
-        founders: pids that ever were members.
+        founders: pids that may have left a process group or session, and until when that is
+            remembered (monotonic; None for as long as it is in use).
         deaths: of the tree, oldest first.
         died_at_s: wall time the root's death was seen; set before its status is known.
         died_s: likewise, monotonic.
@@ -133,7 +135,7 @@ class TrackedRun:
     stop: OperatorStop | None = None
     root: Member | None = None
     members: dict[int, Member] = field(default_factory=dict)
-    founders: set[int] = field(default_factory=set)
+    founders: dict[int, float | None] = field(default_factory=dict)
     deaths: deque[Death] = field(default_factory=lambda: deque(maxlen=DEATHS_MAX))
     died_at_s: float | None = None
     died_s: float | None = None

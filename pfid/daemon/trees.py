@@ -16,17 +16,21 @@ from pfid.daemon.tracked import Member, TrackedRun
 from pfid.domain.names import RunId
 from pfid.domain.process_stat import ProcStat
 from pfid.formats.untrusted import printable
-from pfid.policy.process_tree import Tree, newcomers
+from pfid.policy.process_tree import Forest, joiners
 
 SAMPLER: Final = "proc"
 SLICE_S: Final = 0.001
 FULL_EVERY: Final = 12
 """Every so many sweeps strangers are looked at afresh."""
 EARLY_S: Final = (0.05, 0.2, 0.5, 1.0, 2.0)
-"""A young run is swept at these ages as well: parents of a double fork do not live long."""
+"""A young run's tree is looked for at these ages as well: parents of a double fork do not live
+long."""
+FOUNDER_S: Final = 60.0
+"""A dead member's number is remembered so long for children nobody has met yet."""
 STOPPED: Final = "T"
 MEMBERS_MAX: Final = 4096
 """Processes held for one run; a fork bomb must not take all descriptors."""
+COMM_CHARS: Final = 32
 
 
 class Trees:
@@ -41,14 +45,28 @@ class Trees:
         self._strangers: dict[int, ProcStat] = {}
         self._sweeps = 0
         self._work: Iterator[None] | None = None
-        self._again = False
+        self._sweep_next = False
+        self._look_next = False
 
     def begin(self) -> None:
-        """Start a sweep, or one more if one is on its way."""
-        if self._work is None:
+        """Start a sweep, or have one follow that which is on its way."""
+        self._sweep_next = True
+        self._start()
+
+    def look(self) -> None:
+        """Only look for newcomers."""
+        self._look_next = True
+        self._start()
+
+    def _start(self) -> None:
+        if self._work is not None:
+            return
+        if self._sweep_next:
+            self._sweep_next = self._look_next = False
             self._work = self._sweep()
-        else:
-            self._again = True
+        elif self._look_next:
+            self._look_next = False
+            self._work = self._discover()
 
     @property
     def busy(self) -> bool:
@@ -56,37 +74,22 @@ class Trees:
         return self._work is not None
 
     def go_on(self) -> None:
-        """Do one slice of the sweep that is on its way."""
+        """Do one slice of what is on its way."""
         if self._work is None:
             return
         until_s = time.perf_counter() + SLICE_S
         for _ in self._work:
             if time.perf_counter() >= until_s:
                 return
-        self._work = self._sweep() if self._again else None
-        self._again = False
-
-    def adopt(self, run: TrackedRun, pid: int, stat: ProcStat | None = None) -> Member | None:
-        """Hold a descendant and watch for its death."""
-        if len(run.members) >= MEMBERS_MAX:
-            return None
-        held = self._core.ports.processes.hold(pid)
-        if held is None:
-            return None
-        member = Member(
-            token=self._core.token(),
-            run_id=run.run_id,
-            held=held,
-            start_ticks=stat.start_ticks if stat is not None else 0,
-            comm=printable(stat.comm, 32) if stat is not None else "",
-        )
-        self.watch(run, member)
-        return member
+        self._work = None
+        self._start()
 
     def watch(self, run: TrackedRun, member: Member) -> None:
-        """Take a held process into the run's tree."""
-        run.members[member.held.pid] = member
-        run.founders.add(member.held.pid)
+        """Take a held process into the run's tree and watch for its death."""
+        pid = member.held.pid
+        run.members[pid] = member
+        run.founders[pid] = None
+        self._core.by_pid[pid] = member
         self._core.members[member.token] = member
         self._core.ports.deaths.watch(member.token, member.held.pidfd)
 
@@ -96,14 +99,14 @@ class Trees:
         for member in list(core.members.values()):
             self._read(member)
             yield
-        for _ in self._discover():
-            yield
+        yield from self._discover()
         now_s = core.monotonic_s()
         counts: dict[str | None, int | None] = {}
         for run in list(core.living()):
             if run.oom_place not in counts:
                 counts[run.oom_place] = self._deaths.read_oom(run)
             self._deaths.note_oom(run, counts[run.oom_place], now_s)
+            self._forget_founders(run, now_s)
             self._add_up(run)
             yield
         core.sampled(SAMPLER)
@@ -111,8 +114,15 @@ class Trees:
     def _read(self, member: Member) -> None:
         if member.token not in self._core.members:
             return
-        member.reading = member.held.read() or member.reading
-        member.io = member.held.read_io() or member.io
+        reading = member.held.read()
+        if reading is None:
+            return
+        if reading is not member.reading or reading.state == "R":
+            member.io = member.held.read_io() or member.io
+            run = self._core.runs.get(member.run_id)
+            if run is not None:
+                run.view = None
+        member.reading = reading
 
     def _discover(self) -> Iterator[None]:
         core = self._core
@@ -120,8 +130,7 @@ class Trees:
             self._strangers.clear()
             return
         listed = core.ports.processes.pids()
-        known = {m.held.pid for m in core.members.values()}
-        fresh = listed - known - {self._own_pid}
+        fresh = listed - core.by_pid.keys() - {self._own_pid}
         if self._sweeps % FULL_EVERY:
             fresh -= self._strangers.keys()
         seen = {}
@@ -130,33 +139,68 @@ class Trees:
             if stat is not None:
                 seen[pid] = stat
             yield
-        kept = {p: s for p, s in self._strangers.items() if p in listed and p not in known}
-        self._strangers = {**kept, **seen}
-        if not seen:
-            return
-        roots = {r.run.identity.pid: r.run_id for r in core.living()}
-        for run in list(core.living()):
-            self._join(run, roots)
+        gone = self._strangers.keys() - (listed - core.by_pid.keys())
+        for pid in gone:
+            del self._strangers[pid]
+        self._strangers.update(seen)
+        if seen:
+            yield from self._adopt_all()
+
+    def _adopt_all(self) -> Iterator[None]:
+        forest = self._forest()
+        ours = {s.pid for s in self._strangers.values() if s.parent_pid == self._own_pid}
+        taken = ours | forest.launchers.keys()
+        yield
+        for stat, run_id in joiners(forest, self._strangers.values(), taken=taken):
+            run = self._core.runs.get(run_id)
+            if run is not None and run.end is None and self._adopt(run, stat):
+                self._strangers.pop(stat.pid, None)
             yield
 
-    def _join(self, run: TrackedRun, roots: dict[int, RunId]) -> None:
-        others = {pid for pid, run_id in roots.items() if run_id != run.run_id}
-        launchers = {r.launcher_pid for r in self._core.living() if r.launcher_pid is not None}
-        tree = Tree(
-            root_pid=run.run.identity.pid,
-            root_start_ticks=run.run.identity.start_ticks,
-            living={pid: m.start_ticks for pid, m in run.members.items()},
-            founders=frozenset(run.founders),
-            launcher_pid=run.launcher_pid,
+    def _forest(self) -> Forest[RunId]:
+        living = list(self._core.living())
+        return Forest(
+            members={pid: m.run_id for pid, m in self._core.by_pid.items()},
+            founders={pid: run.run_id for run in living for pid in run.founders},
+            launchers={
+                run.launcher_pid: run.run_id for run in living if run.launcher_pid is not None
+            },
+            born={run.run_id: run.run.identity.start_ticks for run in living},
         )
-        taken = others | launchers | self._children_of_ours()
-        for stat in newcomers(tree, self._strangers.values(), taken=taken):
-            if self.adopt(run, stat.pid, stat) is not None:
-                self._strangers.pop(stat.pid, None)
-                run.changed()
 
-    def _children_of_ours(self) -> set[int]:
-        return {s.pid for s in self._strangers.values() if s.parent_pid == self._own_pid}
+    def _adopt(self, run: TrackedRun, stat: ProcStat) -> bool:
+        if len(run.members) >= MEMBERS_MAX:
+            return False
+        held = self._core.ports.processes.hold(stat.pid)
+        if held is None:
+            return False
+        member = Member(
+            token=self._core.token(),
+            run_id=run.run_id,
+            held=held,
+            start_ticks=stat.start_ticks,
+            comm=printable(stat.comm, COMM_CHARS),
+            groups=frozenset({stat.process_group, stat.session}),
+            reading=held.read(),
+        )
+        self.watch(run, member)
+        run.view = None
+        return True
+
+    def _forget_founders(self, run: TrackedRun, now_s: float) -> None:
+        """Keep the numbers of living members, of their groups, and for a while of the dead."""
+        if len(run.founders) == len(run.members):
+            return
+        groups: set[int] = set()
+        for member in run.members.values():
+            groups |= member.groups
+        for pid, until_s in list(run.founders.items()):
+            if pid in run.members or pid in groups:
+                run.founders[pid] = None
+            elif until_s is None:
+                run.founders[pid] = now_s + FOUNDER_S
+            elif now_s > until_s:
+                del run.founders[pid]
 
     def _add_up(self, run: TrackedRun) -> None:
         root = run.root
@@ -167,5 +211,4 @@ class Trees:
             run.suspended = stopped
             self._judging.poke(run, ("run",))
             self._core.touch(run)
-        run.view = None
         self._core.snapshot_stale = True

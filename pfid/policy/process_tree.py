@@ -1,69 +1,98 @@
-"""Which processes belong to a run, double forks and reparenting included.
+"""Which processes belong to which run, double forks and reparenting included.
 
 Three ways lead into a tree: a parent in it, a process group or session founded in it (a daemon
 keeps its session's number when its parents are gone), and, for a run that a launcher waits for,
-being handed to that launcher as an orphan.
+being handed to that launcher as an orphan. All runs are looked at together, so that the work grows
+with the processes and not with processes times runs.
 """
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Generic, TypeVar
 
 from pfid.domain.process_stat import ProcStat
+
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forest(Generic[R]):
+    """What is remembered of every run's processes.
+
+    Attributes:
+        members: run of every living member, by pid.
+        founders: run by the pid of whoever was a member and may have left a group or session.
+        launchers: run by the pid of the process that waits for its root and adopts orphans.
+        born: start ticks of each run's root; nothing older can descend from it. None if unknown.
+    """
+
+    members: Mapping[int, R]
+    founders: Mapping[int, R] = field(default_factory=dict)
+    launchers: Mapping[int, R] = field(default_factory=dict)
+    born: Mapping[R, int | None] = field(default_factory=dict)
+
+
+def joiners(
+    forest: Forest[R], strangers: Iterable[ProcStat], *, taken: Collection[int] = ()
+) -> list[tuple[ProcStat, R]]:
+    """Return the strangers that belong to a run, with that run, parents before children.
+
+    Args:
+        forest: what is known.
+        strangers: living processes that no run has yet.
+        taken: pids that can never belong (ourselves, launchers).
+    """
+    alive = list(strangers)
+    waiting = {
+        s.pid: s for s in alive if not s.dead and s.pid not in forest.members and s.pid not in taken
+    }
+    # A number is not given away while a group or session bears it: a stranger who has it now
+    # shows that the founder's groups are over.
+    reused = {s.pid for s in alive}
+    founders = {pid: run for pid, run in forest.founders.items() if pid not in reused}
+    founders.update(forest.members)
+    members = dict(forest.members)
+    found: list[tuple[ProcStat, R]] = []
+    while True:
+        wave = [
+            (s, run)
+            for s in waiting.values()
+            if (run := _joins(s, members, founders, forest)) is not None
+        ]
+        if not wave:
+            return found
+        for s, run in wave:
+            members[s.pid] = founders[s.pid] = run
+            del waiting[s.pid]
+        found += wave
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tree:
-    """What is remembered of one run's processes.
-
-    Attributes:
-        root_pid: the captured process.
-        root_start_ticks: its start; nothing older can descend from it. None if unknown.
-        living: pid to start ticks of every living member.
-        founders: pids that were members at some time; their groups and sessions are ours.
-        launcher_pid: the process that waits for the root and adopts orphans, None if none does.
-    """
+    """One run's root, for whoever looks once and remembers nothing."""
 
     root_pid: int
     root_start_ticks: int | None
-    living: Mapping[int, int] = field(default_factory=dict)
-    founders: frozenset[int] = frozenset()
-    launcher_pid: int | None = None
 
 
 def newcomers(
     tree: Tree, strangers: Iterable[ProcStat], *, taken: Collection[int] = ()
 ) -> tuple[ProcStat, ...]:
-    """Return the strangers that belong to the tree, parents before children.
-
-    Args:
-        tree: what is known.
-        strangers: living processes that no run has yet.
-        taken: pids that can never belong (ourselves, other runs' roots and their launchers).
-    """
-    living = tuple(strangers)
-    open_ones = {s.pid: s for s in living if _eligible(tree, s) and s.pid not in taken}
-    members = set(tree.living) | {tree.root_pid}
-    # A number is not given away while a group or session bears it: a stranger who has it now
-    # shows that the founder's groups are over.
-    founders = tree.founders - {s.pid for s in living}
-    found: list[ProcStat] = []
-    while True:
-        wave = [s for s in open_ones.values() if _joins(tree, members | founders, members, s)]
-        if not wave:
-            return tuple(found)
-        for s in wave:
-            members.add(s.pid)
-            del open_ones[s.pid]
-        found += wave
+    """Return the strangers that belong to one tree, parents before children."""
+    only = Forest(members={tree.root_pid: 0}, born={0: tree.root_start_ticks})
+    return tuple(stat for stat, _ in joiners(only, strangers, taken=taken))
 
 
-def _eligible(tree: Tree, s: ProcStat) -> bool:
-    if s.dead or s.pid in tree.living or s.pid in {tree.root_pid, tree.launcher_pid}:
-        return False
-    return tree.root_start_ticks is None or s.start_ticks >= tree.root_start_ticks
-
-
-def _joins(tree: Tree, founders: set[int], members: set[int], s: ProcStat) -> bool:
-    if s.parent_pid in members or s.process_group in founders or s.session in founders:
-        return True
-    return tree.launcher_pid is not None and s.parent_pid == tree.launcher_pid
+def _joins(
+    s: ProcStat, members: Mapping[int, R], founders: Mapping[int, R], forest: Forest[R]
+) -> R | None:
+    run = members.get(s.parent_pid)
+    for leader in (s.process_group, s.session):
+        if run is None:
+            run = founders.get(leader)
+    if run is None:
+        run = forest.launchers.get(s.parent_pid)
+    if run is None:
+        return None
+    born = forest.born.get(run)
+    return run if born is None or s.start_ticks >= born else None
