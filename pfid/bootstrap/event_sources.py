@@ -28,17 +28,20 @@ class Listening:
     Attributes:
         run_id: only events about this run; None for all.
         last_ids: newest id heard, by source; handed to whoever goes on.
+        problems: why a source could not be heard the last time, by source.
     """
 
     run_id: str | None = None
     last_ids: dict[str, int] = field(default_factory=dict)
+    problems: dict[str, str] = field(default_factory=dict)
 
     def hear(self, found: Gathered, *, wait_s: float = 0.0) -> Iterator[Heard]:
         """Everything new, source by source, oldest first.
 
-        A source that is gone meanwhile is passed over: the next look finds what it left. With one
-        living source ``wait_s`` is how long it may wait for the next event.
+        A source that cannot be heard is passed over and named in ``problems``. With one living
+        source ``wait_s`` is how long it may wait for the next event.
         """
+        self.problems.clear()
         alone = len(list(living(found.sources))) == 1
         for source in found.sources:
             yield from self._hear_one(source, wait_s if alone else 0.0)
@@ -49,8 +52,8 @@ class Listening:
             for event in self._new(source, self.last_ids.get(name, 0), wait_s):
                 self.last_ids[name] = event.id
                 yield Heard(source=name, event=event)
-        except ControlError:
-            return
+        except ControlError as error:
+            self.problems[name] = str(error)
 
     def _new(self, source: Source, after_id: int, wait_s: float) -> Iterator[Event]:
         if source.ended is not None:

@@ -33,7 +33,8 @@ def command(ctx: click.Context, follow: bool, as_json: bool, run: str | None, li
     """Show what changed: settled verdicts, oldest first.
 
     With --follow it goes on until interrupted, or until the last engine has ended and no daemon
-    is there to wait for. Exit codes: 0, or 3 when there is nothing to ask.
+    is there to wait for. Exit codes: 0, or 3 when there is nothing to ask or somebody who should
+    answer does not.
     """
     found = gathered(everything=True)
     if not found.sources:
@@ -54,23 +55,28 @@ def command(ctx: click.Context, follow: bool, as_json: bool, run: str | None, li
         emit_json({"events": [_json(h) for h in newest], "last_ids": listening.last_ids})
     else:
         table(("AT", "OUTCOME", "CHECK", "ABOUT", "REASON", "SUMMARY"), map(_row, newest))
+    for name, why in listening.problems.items():
+        note(f"{name} could not be heard: {why}")
+    if listening.problems or found.problems:
+        ctx.exit(Exit.UNKNOWN)
 
 
 def _follow(found: Gathered, listening: Listening, *, as_json: bool) -> None:
     """Ask the living again and again; engines come, end and leave their file."""
     with_daemon = any(source.kind is SourceKind.DAEMON for source in found.sources)
     told = False
+    said = set(found.problems)
     while True:
         alive = list(living(found.sources))
         if not alive and not with_daemon:
             return
         if not alive and not told:
-            note("the daemon does not answer; waiting for it")
+            note("waiting for the daemon")
         told = not alive
         began_s = time.monotonic()
         _print_lines(merged(listening.hear(found, wait_s=WAIT_S)), as_json=as_json)
         time.sleep(max(0.0, LOOK_AGAIN_S - (time.monotonic() - began_s)))
-        found = gathered(everything=True)
+        found = gathered(everything=True, said=said)
         if not list(living(found.sources)):
             _print_lines(merged(listening.hear(found)), as_json=as_json)
 

@@ -23,13 +23,21 @@ def ended_after_s(*, everything: bool) -> float:
     return 0.0 if everything else time.time() - RECENT_S
 
 
-def gathered(*, everything: bool) -> Gathered:
-    """Ask everybody, and say on stderr who should have answered and did not."""
+def gathered(*, everything: bool, said: set[str] | None = None) -> Gathered:
+    """Ask everybody, and say on stderr who should have answered and did not.
+
+    Args:
+        everything: also what ended over a day ago.
+        said: problems that were said before and are not said again; grows.
+    """
     found = gather(
         os.environ, now_s=time.time(), ended_after_s=ended_after_s(everything=everything)
     )
+    known = set() if said is None else said
     for problem in found.problems:
-        note(problem)
+        if problem not in known:
+            note(problem)
+    known.update(found.problems)
     return found
 
 

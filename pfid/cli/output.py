@@ -14,13 +14,23 @@ import click
 import msgspec
 
 from pfid.cli.exit_codes import Exit
-from pfid.cli.table import Cell, table
+from pfid.cli.table import Cell, facts, table
 from pfid.formats.untrusted import printable
 
 SCHEMA: Final = 1
 NOTE_MAX_CHARS: Final = 2_000
 
-__all__ = ["SCHEMA", "Cell", "Exit", "emit_json", "emit_json_line", "error", "note", "table"]
+__all__ = [
+    "SCHEMA",
+    "Cell",
+    "Exit",
+    "emit_json",
+    "emit_json_line",
+    "error",
+    "facts",
+    "note",
+    "table",
+]
 
 
 def emit_json(obj: Mapping[str, Any]) -> None:

@@ -10,7 +10,7 @@ import click
 from pfid.bootstrap.run_lookup import look_up
 from pfid.cli.colours import outcome_cell, state_cell
 from pfid.cli.gathering import EXITS, gathered, nobody
-from pfid.cli.output import Cell, Exit, emit_json, error, table
+from pfid.cli.output import Cell, Exit, emit_json, error, facts, table
 from pfid.cli.shapes import event_json, run_json, stop_json, verdicts_json
 from pfid.cli.times import age, rfc3339
 from pfid.domain.run import RunEnd
@@ -62,7 +62,7 @@ def _json(details: RunDetails) -> dict[str, object]:
 
 def _print(details: RunDetails) -> None:
     now_s = time.time()
-    table(("", ""), _facts(details, now_s))
+    facts(_facts(details, now_s))
     if details.verdicts:
         click.echo()
         table(

@@ -48,6 +48,19 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str | Cell]], *, title
         _stack(console, columns, cells)
 
 
+def facts(rows: Iterable[tuple[str, str | Cell]]) -> None:
+    """Print names and values, one a line, the names aligned where there is room for it."""
+    console = _console()
+    cells = [(_cell(Cell(name, "bold")), _cell(value)) for name, value in rows]
+    whole = _table(("", ""), cells)
+    whole.show_header = False
+    if _fits(console, whole) or console.width >= STACK_BELOW_COLUMNS:
+        console.print(whole)
+    else:
+        for name, value in cells:
+            _print_pair(console, name.text, value)
+
+
 def _cell(value: str | Cell) -> Cell:
     cell = value if isinstance(value, Cell) else Cell(value)
     return Cell(printable(cell.text, CELL_MAX_CHARS), cell.style)
@@ -82,10 +95,14 @@ def _fits(console: "Console", whole: "Table") -> bool:
 
 
 def _stack(console: "Console", columns: Sequence[str], cells: Sequence[Sequence[Cell]]) -> None:
-    from rich.text import Text
-
     for row in cells:
         for column, cell in zip(columns, row, strict=True):
             if cell.text:
-                console.print(Text.assemble((f"{column}: ", "bold"), (cell.text, cell.style)))
+                _print_pair(console, column, cell)
         console.print()
+
+
+def _print_pair(console: "Console", name: str, cell: Cell) -> None:
+    from rich.text import Text
+
+    console.print(Text.assemble((f"{name}: ", "bold"), (cell.text, cell.style)))

@@ -93,6 +93,7 @@ class Daemon:
         self.snapshot = None
         self.events = []
         self.evidence = {}
+        self.refuse_events = False
         self.waiting = threading.Event()
         self._waiters = []
         self.server = ControlServer(
@@ -125,6 +126,9 @@ class Daemon:
         )
 
     def _events(self, conn, request):
+        if self.refuse_events:
+            self.server.reply(conn, Refused(code="cannot_write", message="no state file"))
+            return
         found = self._shown(request.after_id, request.run_id)
         if found or not request.wait_s:
             self._reply(conn, request, found)

@@ -69,6 +69,14 @@ def test_with_nobody_to_ask_it_exits_3(no_daemon, pfid):
     assert pfid("events")[0] == 3
 
 
+def test_a_source_that_refuses_is_said_and_nothing_looks_complete(daemon, pfid, make):
+    daemon.snapshot = make.snapshot(runs=[make.run()])
+    daemon.refuse_events = True
+    code, _, err = pfid("events")
+    assert code == 3
+    assert "daemon could not be heard: refused (cannot_write)" in err
+
+
 def test_people_get_a_table(daemon, make, pfid):
     daemon.events = [make.transition()]
     out = pfid("events")[1]

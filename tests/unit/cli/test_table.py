@@ -11,7 +11,7 @@ import termios
 
 import pytest
 
-from pfid.cli.output import Cell, table
+from pfid.cli.output import Cell, facts, table
 
 COLUMNS = ("RUN", "STATE", "SUMMARY")
 LONG = "the median of the last 16 steps is 20.1 times the baseline of 19.75 seconds"
@@ -19,12 +19,12 @@ ROWS = [("train-20260829t120000z-0001", "running", LONG), ("short", Cell("killed
 CODE = f"from pfid.cli.output import Cell, table; table({COLUMNS!r}, {ROWS!r}, title='Runs')"
 
 
-def on_a_terminal(columns, **env):
+def on_a_terminal(columns, *, code=CODE, **env):
     """What a terminal of that width shows."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
     with subprocess.Popen(
-        [sys.executable, "-c", CODE],
+        [sys.executable, "-c", code],
         stdin=theirs,
         stdout=theirs,
         stderr=theirs,
@@ -92,6 +92,19 @@ def test_a_cell_cannot_move_the_cursor_or_write_markup(capsys):
 def test_a_row_of_the_wrong_length_is_a_mistake():
     with pytest.raises(ValueError, match="2 cells"):
         table(("A", "B"), [("only one",)])
+
+
+def test_facts_have_no_header_and_stay_whole(capsys):
+    facts([("name", "train"), ("state", Cell("killed", "red"))])
+    assert [line.split() for line in capsys.readouterr().out.splitlines()] == [
+        ["name", "train"],
+        ["state", "killed"],
+    ]
+
+
+def test_facts_on_a_narrow_terminal_are_pairs():
+    code = f"from pfid.cli.output import facts; facts([('summary', {LONG!r})])"
+    assert plain(on_a_terminal(40, code=code)).startswith("summary: the median")
 
 
 def test_no_rows_still_say_what_there_would_be(capsys):
