@@ -1,7 +1,6 @@
 """Joins ``pfid attach`` to this box: who the process is, and where it writes."""
 
 import os
-import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
 
@@ -11,6 +10,7 @@ from pfid.bootstrap.launch import (
     BoxChildren,
     BoxWatchers,
     build_box,
+    nonce,
     user_records,
     utc_stamp,
 )
@@ -67,7 +67,7 @@ def _record(captured: Captured, name: str | None, logs: Sequence[str]) -> RunRec
     called = name or default_name(argv or (captured.stat.comm,))
     cwd = process_facts.working_directory(pid)
     return RunRecord(
-        run_id=new_run_id(called, utc_stamp(time.time()), secrets.token_hex(3)),
+        run_id=new_run_id(called, utc_stamp(time.time()), nonce()),
         name=called,
         process=recorded(captured.identity),
         started_at_s=process_identity.started_at_s(captured.stat.start_ticks),

@@ -67,8 +67,10 @@ def test_a_pid_that_came_again_does_not_block_and_its_owner_is_not_touched(user)
 @pytest.mark.root
 def test_a_run_in_another_pid_namespace_does_not_block_here(user, eventually):
     inside = subprocess.Popen(
-        ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc", *PFID]
-        + ["run", "--name", "train", "--", "sh", "-c", "echo up; exec sleep 60"],
+        [
+            *("unshare", "--pid", "--fork", "--kill-child", "--mount-proc", *PFID),
+            *("run", "--name", "train", "--", "sh", "-c", "echo up; exec sleep 60"),
+        ],
         cwd=user.work,
         env=user.environ,
         stdin=subprocess.DEVNULL,
@@ -77,7 +79,7 @@ def test_a_run_in_another_pid_namespace_does_not_block_here(user, eventually):
     try:
         eventually(lambda: "up" in user.text(), "the run inside")
         [record] = user.records()
-        assert record["process"]["pid_namespace"] != os.stat("/proc/self/ns/pid").st_ino
+        assert record["process"]["pid_namespace"] != Path("/proc/self/ns/pid").stat().st_ino
         assert user.run("--log", "other.log", "--", "true").returncode == 0
     finally:
         inside.kill()
@@ -157,8 +159,10 @@ def test_a_log_in_a_closed_home_is_handed_to_a_watcher_who_could_not_open_it(
     try:
         eventually((shared / "sock").exists, "the watcher")
         done = subprocess.run(
-            ["sh", "-c", f'chmod 0777 {shared}/sock; umask 077; exec "$@"', "sh", *NOBODY]
-            + [*PFID, "run", "--name", "train", "--", "sh", "-c", "echo secret; sleep 1"],
+            [
+                *("sh", "-c", f"chmod 0777 {shared}/sock; umask 077; exec $0 $@", *NOBODY),
+                *(*PFID, "run", "--name", "train", "--", "sleep", "1"),
+            ],
             cwd=home,
             env=os.environ | {"HOME": str(home), "PFID_SOCKET": str(shared / "sock")},
             capture_output=True,
