@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from pfid.workers.closing import CLOSER
-from pfid.workers.mounts import MountTable, is_fuse
+from pfid.workers.mounts import MOUNTS, is_fuse
 
 
 def raise_limit() -> int:
@@ -43,7 +43,7 @@ def close_all(fds: Iterable[int]) -> None:
 
 def is_on_fuse(fd: int) -> bool:
     """Return whether ``fd`` is known to be on FUSE, without asking the file system."""
-    return is_fuse(MountTable().type_of(fd))
+    return is_fuse(MOUNTS.type_of(fd))
 
 
 def in_use() -> int:

@@ -12,7 +12,7 @@ import os
 import threading
 from typing import Final
 
-from pfid.workers.mounts import MountTable, is_device_file_system, is_fuse
+from pfid.workers.mounts import MOUNTS, is_device_file_system, is_fuse
 
 _CLONE_FILES: Final = 0x400
 _WAIT_CLONE: Final = -0x80000000  # __WCLONE, as the signed int that waitpid takes
@@ -27,7 +27,6 @@ class Closer:
     def __init__(self) -> None:
         """Prepare; no process is started."""
         self._libc = ctypes.CDLL(None, use_errno=True)
-        self._mounts = MountTable()
         self._lock = threading.Lock()
         self._closing: set[int] = set()
         self.kept = 0
@@ -51,7 +50,7 @@ class Closer:
 
     def _may_hang(self, fd: int) -> bool:
         try:
-            type_name = self._mounts.type_of(fd)
+            type_name = MOUNTS.type_of(fd)
             return is_fuse(type_name) or (not type_name and not is_device_file_system(fd))
         except OSError:
             return False

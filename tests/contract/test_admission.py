@@ -11,7 +11,7 @@ import pytest
 from pfid.wire.reader import CloseReason
 from pfid.workers import admission
 from pfid.workers.admission import Admission, Refusal
-from pfid.workers.mounts import MountTable
+from pfid.workers.mounts import FUSE_MAGIC, MOUNTS, MountTable
 
 
 @contextmanager
@@ -76,8 +76,7 @@ def test_a_fifo_a_directory_and_a_socket_are_refused(tmp_path: Path):
     assert refusal_of(tmp_path) == Refusal(why=CloseReason.NOT_REGULAR)
     with socket.socket() as sock:
         refusal = Admission().refusal(sock.fileno())
-    assert refusal is not None
-    assert refusal.why is CloseReason.FILESYSTEM_REFUSED
+    assert refusal == Refusal(why=CloseReason.NOT_REGULAR)
 
 
 @pytest.mark.parametrize("flags", [os.O_WRONLY, os.O_PATH])
@@ -86,10 +85,43 @@ def test_what_was_not_opened_for_reading_is_refused(tmp_path: Path, flags: int):
     assert refusal_of(tmp_path / "log", flags) == Refusal(why=CloseReason.NOT_READABLE)
 
 
+FOREIGN = [
+    ("", FUSE_MAGIC, False, False),
+    ("", FUSE_MAGIC, True, True),
+    ("", 0xEF53, False, True),
+    ("", 0x9FA0, False, False),
+    ("fuse.sshfs", 0, False, False),
+    ("fuse.sshfs", 0, True, True),
+    ("virtiofs", 0, False, True),
+    ("nfs4", 0, False, True),
+    ("debugfs", 0, False, False),
+]
+
+
+@pytest.mark.parametrize(("type_name", "magic", "allow_fuse", "followed"), FOREIGN)
+def test_file_systems_that_this_machine_does_not_have(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, type_name, magic, allow_fuse, followed
+):
+    """By the name in the mount table; by its magic number where the table does not show it."""
+    (tmp_path / "log").touch()
+    monkeypatch.setattr(MountTable, "type_of", lambda _self, _fd: type_name)
+    monkeypatch.setattr(MountTable, "magic_of", lambda _self, _fd: magic)
+    with opened(tmp_path / "log") as fd:
+        assert (Admission(allow_fuse=allow_fuse).refusal(fd) is None) is followed
+
+
 def test_the_mount_table_names_the_file_system_of_a_descriptor(tmp_path: Path):
     (tmp_path / "log").touch()
     with opened(tmp_path / "log") as fd, opened("/proc/self/status") as proc:
-        assert MountTable().type_of(proc) == "proc"
-        assert MountTable().type_of(fd) not in ("", "proc")
-        assert MountTable().magic_of(proc) not in admission.ALLOWED
-        assert MountTable().magic_of(fd) in admission.ALLOWED
+        assert MOUNTS.type_of(proc) == "proc"
+        assert MOUNTS.type_of(fd) not in ("", "proc")
+        assert MOUNTS.magic_of(proc) not in admission.ALLOWED_MAGIC
+        assert MOUNTS.magic_of(fd) in admission.ALLOWED_MAGIC
+
+
+def test_the_cached_attributes_are_those_of_fstat(tmp_path: Path):
+    (tmp_path / "log").touch()
+    with opened(tmp_path / "log") as fd:
+        status = os.fstat(fd)
+        device = f"{os.major(status.st_dev)}:{os.minor(status.st_dev)}"
+        assert MOUNTS.cached_attributes(fd) == (device, status.st_mode)
