@@ -38,12 +38,19 @@ def test_a_stop_comes_back_as_it_was():
     assert decode_stop(encode_record(stop), "here") == stop
 
 
+def refusal(decode, body):
+    """What the refusal says; the place alone where ``body`` is well-formed by chance."""
+    try:
+        decode(body, "/r/record.json")
+    except StateError as error:
+        return str(error)
+    return "/r/record.json"
+
+
 @given(st.binary(max_size=200))
 def test_any_bytes_are_a_record_or_an_error_that_names_the_file(body):
-    for decode in (decode_record, decode_stop):
-        with pytest.raises(StateError, match=r"/r/record\.json"):
-            decode(body, "/r/record.json")
-            raise StateError("/r/record.json is well-formed by chance")
+    assert "/r/record.json" in refusal(decode_record, body)
+    assert "/r/record.json" in refusal(decode_stop, body)
 
 
 def test_a_record_of_another_schema_is_refused_by_number():
