@@ -41,7 +41,7 @@ def hear(state: Leading, ordinal: int, event: StepEvent) -> tuple[Leading, bool,
         what was counted so far belongs to another writer and is to be begun anew.
     """
     who = (ordinal, event.writer)
-    standing = (event.clock not in _FROM_INSIDE, event.rank or 0)
+    standing = (int(event.clock not in _FROM_INSIDE), event.rank or 0)
     if state.writer is None:
         return Leading(writer=who, standing=standing), True, False
     if who == state.writer:
