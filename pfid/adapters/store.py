@@ -6,22 +6,30 @@ again.
 """
 
 import contextlib
+import os
 import queue
 import sqlite3
 import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from pfid.adapters import store_queries
-from pfid.adapters.store_file import is_damage, move_aside, open_state
+from pfid.adapters.store_file import (
+    StateFile,
+    is_damage,
+    move_aside,
+    open_state,
+    take_ownership,
+    write_back,
+)
 from pfid.adapters.store_schema import key, statements
 from pfid.domain.errors import StateError
 from pfid.wire.stored import Change
 
 RETRY_S: Final = 1.0
+WRITE_BACK_S: Final = 2.0
 T = TypeVar("T")
 
 
@@ -43,15 +51,23 @@ class StoreEvents:
 class Store:
     """One writer thread over one sqlite file."""
 
-    def __init__(self, path: Path, events: StoreEvents) -> None:
+    def __init__(self, file: StateFile, events: StoreEvents) -> None:
         """Open the file.
 
         Raises:
-            StateError: if it cannot be opened; a corrupt one is moved aside, see ``problem``.
+            StateError: if it is another daemon's or cannot be opened; a corrupt one is moved
+                aside, see ``problem``.
         """
-        self._path = path
+        self._file = file
+        self._path = file.path
         self._events = events
-        self._db, self.problem = open_state(path)
+        self._lock_fd = take_ownership(file.path)
+        try:
+            self._db, self.problem = open_state(file)
+        except StateError:
+            os.close(self._lock_fd)
+            raise
+        self._over = threading.Event()
         self._jobs: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._pending: dict[tuple[Any, ...], Change] = {}
         self._submitted = 0
@@ -68,6 +84,12 @@ class Store:
     def start(self) -> None:
         """Begin to write."""
         self._thread.start()
+        if self._file.local:
+            threading.Thread(target=self._write_back, name="write back", daemon=True).start()
+
+    def _write_back(self) -> None:
+        while not self._over.wait(WRITE_BACK_S):
+            write_back(self._file)
 
     def submit(self, changes: Sequence[Change]) -> int:
         """Hand over changes that belong together; returns their number, reported when on disk."""
@@ -83,9 +105,15 @@ class Store:
 
     def close(self, timeout_s: float = 5.0) -> bool:
         """Write what is left and stop; False if the disk did not take it in time."""
+        self._over.set()
         self._jobs.put(None)
-        self._thread.join(timeout_s)
-        return not self._thread.is_alive() and not self._pending
+        if self._thread.ident is not None:
+            self._thread.join(timeout_s)
+        if self._thread.is_alive():
+            return False
+        self._db.close()
+        os.close(self._lock_fd)
+        return not self._pending
 
     def _work(self) -> None:
         stopping = False
@@ -97,7 +125,6 @@ class Store:
             for job in jobs:
                 if job is not None and callable(job[0]):
                     self._answer(*job)
-        self._db.close()
 
     def _take(self) -> list[Any]:
         """Wait for work, then take all of it: what came together is committed together."""
@@ -152,7 +179,7 @@ class Store:
         self._db.close()
         aside = move_aside(self._path)
         try:
-            self._db, _ = open_state(self._path)
+            self._db, _ = open_state(self._file)
         except StateError as again:
             self._db = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
             self._say(f"cannot write {self._path}: {again}")

@@ -24,6 +24,7 @@ from pfid.adapters.process_table import ProcessTable
 from pfid.adapters.run_history import RunHistory
 from pfid.adapters.scheduler import Scheduler
 from pfid.adapters.store import Store, StoreEvents
+from pfid.adapters.store_file import StateFile
 from pfid.adapters.systemd_notify import (
     SystemdNotify,
     forget_own_variables,
@@ -287,7 +288,8 @@ def build(place: Place, config: Config, environ: MutableMapping[str, str]) -> Da
     forget_own_variables(environ)
     for folder in (place.state_dir, place.socket.parent, place.proofs.parent):
         folder.mkdir(mode=0o755, parents=True, exist_ok=True)
-    store = Store(place.state_dir / STATE_FILE, _store_events(post))
+    state = StateFile(path=place.state_dir / STATE_FILE, local=place.engine_of is None)
+    store = Store(state, _store_events(post))
     poller = PidfdPoller(
         lambda token, at_s, mono_s: post(Died(token=token, at_s=at_s, monotonic_s=mono_s))
     )
