@@ -8,7 +8,7 @@ from pfid.analysis.segment_figures import FEW, Segment, SegmentFigures
 from pfid.domain.step import StepClock
 from pfid.formats.attempts import Place, places
 from pfid.formats.log_notes import LogNote, log_notes
-from pfid.formats.log_stream import LogParser, writer_name
+from pfid.formats.log_stream import LogParser
 from pfid.formats.series import Series
 
 UNIT: Final = "seconds_per_optimizer_step"
@@ -55,7 +55,7 @@ def report_of(name: str, parser: LogParser, blocks: Iterable[bytes]) -> LogRepor
     rows, notes = [], list(log_notes(parser))
     numbered = places(parser.series())
     for series in parser.series():
-        segment = segments.get(writer_name(series))
+        segment = segments.get(series.writer)
         if segment is not None:
             figures = segment.figures()
             rows.append(_segment(name, series, numbered[series.number], figures))
@@ -83,7 +83,6 @@ def _segment(name: str, series: Series, place: Place, figures: SegmentFigures) -
         "writer": place.writer,
         "clock": figures.clock.value,
         "first_line": series.first_line,
-        "last_line": series.last_line,
         "first_step": _first_step(series, figures),
         "last_step": figures.last_index,
         "n": figures.n,

@@ -8,7 +8,8 @@ first byte says who should. Lines are cut at LF and CR alike, and of a line that
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from operator import itemgetter
+from typing import Final
 
 from pfid.formats import markers, phases
 from pfid.formats.dialects import (
@@ -29,20 +30,9 @@ Reader = Callable[[bytes], Reading | None]
 MAX_LINE_BYTES: Final = 16 * 1024
 
 
-class Candidate(NamedTuple):
-    """A line worth a look, and who should look.
-
-    Attributes:
-        start: offset of the line in the block.
-        text: the line, without its end, at most ``MAX_LINE_BYTES``.
-        kind: ``step``, ``bar``, ``hf_dict``, ``marker`` or ``phase``.
-        reader: for ``step``.
-    """
-
-    start: int
-    text: bytes
-    kind: str
-    reader: Reader | None
+Candidate = tuple[int, bytes, str, Reader | None]
+"""A line worth a look: its offset in the block, its text without the end, what it may be
+(``step``, ``bar``, ``hf_dict``, ``marker``, ``phase``), and who reads it if it may be a step."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,7 +74,7 @@ class Scanner:
         for dialect in self._regexes:
             found += _configured(body, dialect)
         if self._regexes:
-            found.sort(key=lambda candidate: candidate.start)
+            found.sort(key=itemgetter(0))
         return found
 
     def _collect(self, body: bytes, begin: int, found: list[Candidate]) -> int | None:
@@ -98,12 +88,11 @@ class Scanner:
                 if start < 0:
                     return end
                 seen = []
-            target = self._by_first_byte[body[at]]
-            if not isinstance(target, _Target):
-                target = next(one for trigger, one in target if trigger.match(body, at))
+            sought = self._by_first_byte[body[at]]
+            target = sought if isinstance(sought, _Target) else _chosen(sought, body, at)
             if hit_end <= end and target not in seen:
                 seen.append(target)
-                found.append(Candidate(start, body[start:end], target.kind, target.reader))
+                found.append((start, body[start:end], target.kind, target.reader))
         return None
 
 
@@ -135,6 +124,13 @@ def _targets(presets: Mapping[str, Mapping[str, str]]) -> tuple[_Target, ...]:
         _Target("marker", markers.TRIGGERS),
         _Target("phase", phases.TRIGGERS),
     )
+
+
+def _chosen(choice: _Choice, body: bytes, at: int) -> _Target:
+    for trigger, target in choice:
+        if trigger.match(body, at) is not None:
+            return target
+    return choice[0][1]
 
 
 def _first_byte(trigger: bytes) -> int:
@@ -169,6 +165,6 @@ def _configured(body: bytes, dialect: RegexDialect) -> Iterator[Candidate]:
     while at is not None and (match := dialect.pattern.search(lines, at)) is not None:
         begin, end = line_around(body, match.start())
         if begin >= 0:
-            yield Candidate(begin, body[begin:end], "step", dialect.read)
+            yield begin, body[begin:end], "step", dialect.read
             end = _next_line(body, end)
         at = end + 1 if end < len(body) else None

@@ -15,6 +15,7 @@ from pfid.formats import markers, phases
 from pfid.formats.candidates import MAX_LINE_BYTES, Scanner
 from pfid.formats.dialects import hf_dict, lightning, tqdm
 from pfid.formats.dialects.bar import read_bar
+from pfid.formats.line_count import LineCount
 from pfid.formats.marker_log import MarkerLog
 from pfid.formats.reading import Reading
 from pfid.formats.series import MEMORY_POINTS, Series
@@ -58,7 +59,7 @@ class LogParser:
         self._over_long = False
         self._bytes_read = self._nul_prefix = self._truncations = 0
         self._at_beginning = True
-        self._lines = 0
+        self._lines = LineCount()
         self._dialects: Counter[str] = Counter()
         self._losses: deque[LossSeen] = deque(maxlen=MAX_LOSSES)
         self._phase: Phase | None = None
@@ -122,10 +123,9 @@ class LogParser:
 
     def _read(self, body: bytes, at_s: float | None) -> list[StepEvent]:
         events: list[StepEvent] = []
-        counted = 0
+        self._lines.block(body)
         for start, text, kind, reader in self._scanner.candidates(body):
-            self._lines += body.count(b"\n", counted, start)
-            counted = start
+            self._lines.at = start
             if reader is not None:
                 reading = reader(text)
                 if reading is not None:
@@ -134,7 +134,7 @@ class LogParser:
                 self._bar(text, at_s, events)
             else:
                 self._other(kind, text, at_s)
-        self._lines += body.count(b"\n", counted)
+        self._lines.end_block()
         return events
 
     def _other(self, kind: str, text: bytes, at_s: float | None) -> None:
@@ -164,9 +164,9 @@ class LogParser:
             self._other_bars.setdefault(bar.description[:80], bar.unit)
 
     def _unfinished_bar(self, at_s: float, events: list[StepEvent]) -> None:
-        for candidate in self._scanner.candidates(self._tail):
-            if candidate.kind == "bar":
-                self._bar(candidate.text, at_s, events)
+        for _start, text, kind, _reader in self._scanner.candidates(self._tail):
+            if kind == "bar":
+                self._bar(text, at_s, events)
 
     def _hf_dict(self, text: bytes) -> None:
         said = hf_dict.read(text)
@@ -191,7 +191,7 @@ class LogParser:
 
     def _mark(self, text: bytes, at_s: float | None) -> None:
         for seen in markers.sightings(text):
-            self._markers.add(seen, text, self._lines + 1, at_s, self._last_index)
+            self._markers.add(seen, text, self._lines.number(), at_s, self._last_index)
             if seen.genuine:
                 self._tracker.broken |= seen.marker in {Marker.TRACEBACK, Marker.RUN_HEADER}
                 self._tracker.resumed |= seen.marker is Marker.RESUMED
@@ -201,7 +201,7 @@ class LogParser:
             self._phase = self._gap = phase
 
     def _step(self, reading: Reading, at_s: float | None, events: list[StepEvent]) -> None:
-        for taken in self._tracker.take(reading, self._lines + 1, at_s):
+        for taken in self._tracker.take(reading, self._lines, at_s):
             self._dialects[reading.dialect] += 1
             event = self._event(taken, at_s)
             if event is not None:
@@ -213,13 +213,18 @@ class LogParser:
             return None
         self._last_index = series.last_index
         if reading.skipped:
-            self._markers.count(Marker.SKIPPED_STEP, reading.skipped, series)
+            self._markers.count(
+                Marker.SKIPPED_STEP, reading.skipped, self._lines, series.last_index
+            )
         if reading.loss is not None:
             self._losses.append(LossSeen(index=series.last_index, value=reading.loss))
         if timing is None:
             return None
-        phase = self._gap if self._gap is not None and reading.pauses_inside else Phase.TRAIN
-        self._phase, self._gap = Phase.TRAIN, None
+        phase = Phase.TRAIN
+        if self._gap is not None:
+            phase = self._gap if reading.pauses_inside else phase
+            self._gap = None
+        self._phase = Phase.TRAIN
         return StepEvent(
             index=series.last_index,
             seconds=timing.seconds,
@@ -227,7 +232,7 @@ class LogParser:
             interval_steps=timing.interval,
             phase=phase,
             rank=reading.rank,
-            writer=writer_name(series),
+            writer=series.writer,
             tokens=reading.tokens,
             width=reading.width,
             loss=reading.loss,
@@ -268,7 +273,7 @@ class LogParser:
             "before_run": self._before_run,
             "tail": self._tail,
             "flags": [self._over_long, self._at_beginning],
-            "counts": [self._bytes_read, self._nul_prefix, self._truncations, self._lines],
+            "counts": [self._bytes_read, self._nul_prefix, self._truncations, self._lines.before],
             "dialects": list(self._dialects.items()),
             "losses": [[loss.index, loss.value] for loss in self._losses],
             "phases": [phase.value if phase else None for phase in (self._phase, self._gap)],
@@ -300,7 +305,7 @@ class LogParser:
             parser._bytes_read,
             parser._nul_prefix,
             parser._truncations,
-            parser._lines,
+            parser._lines.before,
         ) = state["counts"]
         parser._dialects = Counter(dict(state["dialects"]))
         parser._losses.extend(LossSeen(index=i, value=v) for i, v in state["losses"])
@@ -312,8 +317,3 @@ class LogParser:
         parser._markers = MarkerLog.restore(state["markers"])
         parser._tracker = Tracker.restore(state["tracker"], memory_points)
         return parser
-
-
-def writer_name(series: Series) -> str:
-    """Return the key of a series as events carry it: dialect and bar, numbered from the second."""
-    return series.key if series.number == 1 else f"{series.key}#{series.number}"

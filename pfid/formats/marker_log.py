@@ -4,9 +4,9 @@ from dataclasses import replace
 from typing import Any
 
 from pfid.domain.log_facts import Marker, MarkerSeen
+from pfid.formats.line_count import LineCount
 from pfid.formats.line_text import without_ansi
 from pfid.formats.markers import Sighting
-from pfid.formats.series import Series
 from pfid.formats.untrusted import printable
 
 
@@ -39,12 +39,10 @@ class MarkerLog:
         else:
             self._seen[sighting.marker] = replace(seen, count=seen.count + 1)
 
-    def count(self, marker: Marker, times: int, series: Series) -> None:
+    def count(self, marker: Marker, times: int, lines: LineCount, step: int) -> None:
         """Count what a step line itself says."""
         seen = self._seen.get(marker)
-        before = seen or MarkerSeen(
-            count=0, first_line=series.last_line, first_step=series.last_index
-        )
+        before = seen or MarkerSeen(count=0, first_line=lines.number(), first_step=step)
         self._seen[marker] = replace(before, count=before.count + times)
 
     def seen(self) -> dict[Marker, MarkerSeen]:

@@ -9,6 +9,7 @@ from pfid.formats.reading import Reading
 
 CLOCK_SLACK_S: Final = 2.0
 """Clocks of ranks that work in step differ by rounding and by a little; two runs' drift apart."""
+_UNKNOWN: Final = float("nan")
 PRINTED_SLACK: Final = 0.05
 COARSE_S: Final = 2.0
 """Shortest difference of a clock of whole seconds that is taken as a time."""
@@ -48,7 +49,6 @@ class Series:
         "lap_offset",
         "last_clock_s",
         "last_index",
-        "last_line",
         "last_turn",
         "memory",
         "number",
@@ -64,14 +64,17 @@ class Series:
         "start_index",
         "total",
         "usual_stride",
+        "writer",
     )
 
     def __init__(self, number: int, reading: Reading, line: int, memory: int) -> None:
         """Begin at a reading, which is not yet taken."""
         self.number = number
         self.key = reading.key
+        self.writer = reading.key if number == 1 else f"{reading.key}#{number}"
+        """The key of this series as its events carry it, numbered from the second on."""
         self.dialect = reading.dialect
-        self.first_line = self.last_line = line
+        self.first_line = line
         self.first_index = reading.step
         self.start_index: int | None = None
         self.start_clock_s: float | None = None
@@ -155,7 +158,7 @@ class Series:
         self.copies += 1
         return True
 
-    def take(self, reading: Reading, line: int, at_s: float | None) -> Timing | None:
+    def take(self, reading: Reading, at_s: float | None) -> Timing | None:
         """Go on to a reading; None while what lies behind is too short to be timed."""
         index = reading.step + self.lap_offset
         if reading.lap != self.lap:
@@ -169,7 +172,7 @@ class Series:
         leapt = reading.redraws and stride > 1 and stride > JUMP_FACTOR * self.usual_stride
         if self.points > 1:
             self.usual_stride = max(stride, self.usual_stride // 2)
-        self.last_index, self.last_clock_s, self.last_line = index, reading.clock_s, line
+        self.last_index, self.last_clock_s = index, reading.clock_s
         self._remember(reading, index)
         if index <= self.lap_begin and reading.redraws:  # a bar at 0 has done nothing yet
             self._rebase(index, reading.clock_s, at_s)
@@ -228,8 +231,9 @@ class Series:
     def _remember(self, reading: Reading, index: int) -> None:
         clock = reading.printed_s if reading.printed_s is not None else reading.clock_s
         self.indexes.append(index)
-        self.clocks.append(float("nan") if clock is None else clock)
-        self.rates.append(reading.rate_s or 0.0)
+        self.clocks.append(_UNKNOWN if clock is None else clock)
+        if reading.redraws:
+            self.rates.append(reading.rate_s or 0.0)
         if len(self.indexes) > 2 * self.memory:
             self._forget(self.memory)
 

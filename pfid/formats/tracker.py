@@ -8,17 +8,19 @@ second attempt (it does not).
 """
 
 from collections.abc import Iterator
+from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
+from pfid.formats.line_count import LineCount
 from pfid.formats.reading import Reading, plain_reading, restored_reading
 from pfid.formats.series import MEMORY_POINTS, Series, Timing
 
 MAX_LIVE: Final = 8
 """Live series per key; the longest silent one is let go."""
-MAX_KEYS: Final = 64
+MAX_KEYS: Final = 48
 MAX_HELD: Final = 64
 """Readings held back while they may be a copy of a whole bar; as many matches are proof."""
-MAX_SERIES: Final = 256
+MAX_SERIES: Final = 64
 """Series remembered one by one; of older ones only how they began is counted."""
 SILENT_TURNS: Final = 512
 """A series that was silent for so many turns of its key has ended."""
@@ -34,12 +36,8 @@ class Held(NamedTuple):
     at_s: float | None
 
 
-class Taken(NamedTuple):
-    """A reading that was a step: of which series, and how long it took (None: still adding up)."""
-
-    reading: Reading
-    series: Series
-    timing: Timing | None
+Taken = tuple[Reading, Series, Timing | None]
+"""A reading that was a step: of which series, and how long it took (None: still adding up)."""
 
 
 class Tracker:
@@ -73,31 +71,35 @@ class Tracker:
         self.resumed = False
         """A line said that a checkpoint was loaded, since the last new series."""
 
-    def take(self, reading: Reading, line: int, at_s: float | None) -> list[Taken]:
+    def take(self, reading: Reading, lines: LineCount, at_s: float | None) -> list[Taken]:
         """Sort one reading in; return the steps that are certain now."""
         last = self._last.get(reading.key)
         if last is None:
-            return [] if len(self._last) >= MAX_KEYS else self._begin(reading, line, at_s)
-        held = self._held.get(reading.key)
+            full = len(self._last) >= MAX_KEYS
+            return [] if full else self._begin(reading, lines.number(), at_s)
+        held = self._held.get(reading.key) if self._held else None
         if held is None and len(self._live[reading.key]) == 1 and last.follows(reading):
-            return self._advance(last, reading, line, at_s)
-        return self._sort(reading, line, at_s, held)
+            self._turn += 1
+            last.last_turn = self._turn
+            self.broken = False
+            return [(reading, last, last.take(reading, at_s))]
+        return self._sort(reading, lines, at_s, held)
 
     def _sort(
-        self, reading: Reading, line: int, at_s: float | None, held: list[Held] | None
+        self, reading: Reading, lines: LineCount, at_s: float | None, held: list[Held] | None
     ) -> list[Taken]:
         owner = self._owner(reading)
         if owner is not None:
             self._held.pop(reading.key, None)
-            return self._advance(owner, reading, line, at_s)
+            return [self._advance(owner, reading, at_s)]
         if reading.redraws:
             last = self._last[reading.key]
             if reading.step + last.lap_offset == last.last_index and last.repeats(reading):
                 return []
-            return self._weigh(reading, line, at_s, held or [])
+            return self._weigh(Held(reading, lines.number(), at_s), held or [])
         if any(series.repeats(reading) for series in self._recent(reading.key)):
             return []
-        return self._begin(reading, line, at_s)
+        return self._begin(reading, lines.number(), at_s)
 
     def _owner(self, reading: Reading) -> Series | None:
         live = self._live[reading.key]
@@ -119,23 +121,21 @@ class Tracker:
             if series is not last:
                 yield series
 
-    def _weigh(
-        self, reading: Reading, line: int, at_s: float | None, held: list[Held]
-    ) -> list[Taken]:
+    def _weigh(self, new: Held, held: list[Held]) -> list[Taken]:
         """Decide whether a bar that went back is a copy of an earlier one, or new."""
-        key = reading.key
+        reading = new.reading
         if held and reading.step <= held[-1].reading.step:
             if reading.step == held[-1].reading.step:
                 return []
             held = []
-        held.append(Held(reading, line, at_s))
-        self._held[key] = held
+        held.append(new)
+        self._held[reading.key] = held
         if self._copied(reading) and not self.broken and not _paced(held):
             if len(held) >= MAX_HELD or reading.step == reading.total:
-                self._last[key].copies += len(held)
-                del self._held[key]
+                self._last[reading.key].copies += len(held)
+                del self._held[reading.key]
             return []
-        del self._held[key]
+        del self._held[reading.key]
         return self._release(held)
 
     def _copied(self, reading: Reading) -> bool:
@@ -150,18 +150,19 @@ class Tracker:
             last.lap_offset += last.total or 0
             last.begin_lap(last.lap, last.lap_offset)
             last.last_clock_s = 0.0
-            taken = []
+            taken: list[Taken] = []
         else:
             taken = self._begin(*held.pop(0))
             last = self._last[first.reading.key]
-        for reading, line, at_s in held:
+        for reading, _line, at_s in held:
             if reading.step + last.lap_offset > last.last_index:
-                taken += self._advance(last, reading, line, at_s)
+                taken.append(self._advance(last, reading, at_s))
         return taken
 
     def _begin(self, reading: Reading, line: int, at_s: float | None) -> list[Taken]:
         key = reading.key
         series = Series(self._next, reading, line, self._memory)
+        series.last_turn = self._turn + 1
         self._next += 1
         before = self._last.get(key)
         if before is not None:
@@ -172,18 +173,21 @@ class Tracker:
         live = self._live.setdefault(key, [])
         live.append(series)
         if len(live) > MAX_LIVE:
-            live.remove(min(live, key=lambda one: one.last_line))
+            live.remove(min(live, key=attrgetter("last_turn")))
         self.series.append(series)
         if len(self.series) > MAX_SERIES:
             self._let_go()
-        return self._advance(series, reading, line, at_s)
+        return [self._advance(series, reading, at_s)]
 
     def _let_go(self) -> None:
-        busy = {id(one) for live in self._live.values() for one in live}
-        gone = next((one for one in self.series if id(one) not in busy), None)
-        if gone is not None:
-            self.series.remove(gone)
-            self._gone[gone.resumed] += went_back(gone)
+        newest = {one.number for one in self._last.values()}
+        gone = min(
+            (one for one in self.series if one.number not in newest), key=attrgetter("last_turn")
+        )
+        self.series.remove(gone)
+        if gone in self._live[gone.key]:
+            self._live[gone.key].remove(gone)
+        self._gone[gone.resumed] += went_back(gone)
 
     def _inherit(self, series: Series, before: Series, reading: Reading) -> None:
         """A writer that was taken for a copy until its clock drifted away has a past."""
@@ -193,13 +197,12 @@ class Tracker:
         index, clock_s, _off = shadow
         if index < reading.step and clock_s < reading.clock_s:
             series.points = 1
+            series.last_index, series.last_clock_s = index, clock_s
             series.first_index = index
             series.start_index, series.start_clock_s = index, clock_s
             series.base_index, series.base_clock_s = index, clock_s
 
-    def _advance(
-        self, series: Series, reading: Reading, line: int, at_s: float | None
-    ) -> list[Taken]:
+    def _advance(self, series: Series, reading: Reading, at_s: float | None) -> Taken:
         last = self._last.get(series.key)
         if last is not None and last is not series:
             self._meet(series, last)
@@ -210,7 +213,7 @@ class Tracker:
         if len(live) > 1 and live[0].last_turn < self._turn - SILENT_TURNS:
             del live[0]
         self.broken = False
-        return [Taken(reading, series, series.take(reading, line, at_s))]
+        return reading, series, series.take(reading, at_s)
 
     def _meet(self, series: Series, other: Series) -> None:
         """Count a turn taken by turns: only an older series going on makes two writers."""
@@ -233,7 +236,7 @@ class Tracker:
         """Return plain data."""
         return {
             "next": self._next,
-            "series": [one.state() for one in self.series[-MAX_KEYS:]],
+            "series": [one.state() for one in self.series],
             "live": [[key, [one.number for one in live]] for key, live in self._live.items()],
             "last": [[key, one.number] for key, one in self._last.items()],
             "flags": [self.broken, self.resumed],

@@ -1,4 +1,4 @@
-"""Statistics of a run: the playbook's figures, the first step by position, memory that is bounded."""
+"""Statistics of a run: the playbook's figures, the first step by position, bounded memory."""
 
 import random
 from bisect import bisect_left, bisect_right

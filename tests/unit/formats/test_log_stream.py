@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable
 
+import msgspec
 import pytest
 
 from pfid.domain.step import Phase, StepClock, StepEvent
@@ -326,4 +327,5 @@ def test_memory_stays_flat_over_many_attempts_and_bars() -> None:
         text = "\nTraceback (most recent call last):\n" + bar(0, 0) + bar(1, attempt + 1)
         parser.feed(text.encode() + bar(2, attempt + 21).encode())
     assert parser.facts().rewinds == 599
-    assert len(parser.series()) <= 256
+    assert len(parser.series()) <= 64
+    assert len(msgspec.msgpack.encode(parser.state())) < 200_000

@@ -19,15 +19,19 @@ _GLOG = b"W1129 19:52:11.828000 18560 /x/torch/_dynamo/convert_frame.py:2008] [0
         ),
         (
             Marker.RECOMPILE_LIMIT,
-            b"[2024-01-01 00:00:00,000] torch._dynamo.convert_frame: [WARNING]"
-            b" torch._dynamo hit config.cache_size_limit (64)",
+            (
+                b"[2024-01-01 00:00:00,000] torch._dynamo.convert_frame: [WARNING]"
+                b" torch._dynamo hit config.cache_size_limit (64)"
+            ),
         ),
         (Marker.RECOMPILE_LIMIT, b"torchdynamo hit config.cache_size_limit (64)"),
         (Marker.RECOMPILE_LIMIT, b"torch._dynamo hit config.accumulated_recompile_limit (256)"),
         (
             Marker.FLEX_UNCOMPILED,
-            b"/x/flex_attention.py:2596: UserWarning: flex_attention called without"
-            b" torch.compile() - this will use an unfused implementation",
+            (
+                b"/x/flex_attention.py:2596: UserWarning: flex_attention called without"
+                b" torch.compile() - this will use an unfused implementation"
+            ),
         ),
         (Marker.TRACEBACK, b"Traceback (most recent call last):"),
         (Marker.TRACEBACK, b"[rank0]: Traceback (most recent call last):"),
@@ -44,13 +48,17 @@ _GLOG = b"W1129 19:52:11.828000 18560 /x/torch/_dynamo/convert_frame.py:2008] [0
         (Marker.OUT_OF_MEMORY, b"Out of memory: Killed process 77 (python) total-vm:1kB"),
         (
             Marker.NCCL_TIMEOUT,
-            b"[E ProcessGroupNCCL.cpp:607] [Rank 1] Watchdog caught collective operation timeout:"
-            b" WorkNCCL(SeqNum=7)",
+            (
+                b"[E ProcessGroupNCCL.cpp:607] [Rank 1] Watchdog caught collective operation"
+                b" timeout: WorkNCCL(SeqNum=7)"
+            ),
         ),
         (
             Marker.SCHEDULER_TIME_LIMIT,
-            b"slurmstepd: error: *** JOB 1 ON n3 CANCELLED AT 2021-05-27T21:52:36"
-            b" DUE TO TIME LIMIT ***",
+            (
+                b"slurmstepd: error: *** JOB 1 ON n3 CANCELLED AT 2021-05-27T21:52:36"
+                b" DUE TO TIME LIMIT ***"
+            ),
         ),
         (
             Marker.SCHEDULER_CANCELLED,

@@ -28,7 +28,8 @@ def test_a_line_with_a_step_only_is_enough() -> None:
 
 def test_a_torn_or_wrong_line_is_counted_and_the_next_one_read() -> None:
     parser = StepsFileParser()
-    lines = b'{"step":1}\n{"step":2,"sec\n{"step":2,"seconds":-3}\n{"step":-1}\nnull\n\n{"step":3}\n{"step":4'
+    bad = b'{"step":2,"sec\n{"step":2,"seconds":-3}\n{"step":-1}\nnull\n\n'
+    lines = b'{"step":1}\n' + bad + b'{"step":3}\n{"step":4'
     assert [event.index for event in parser.feed(lines)] == [1, 3]
     assert parser.bad_lines == 4
     assert [event.index for event in parser.feed(b"}")] == []
