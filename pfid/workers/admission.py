@@ -65,10 +65,10 @@ class Admission:
         flags = fcntl.fcntl(fd, fcntl.F_GETFL)
         if flags & os.O_PATH or flags & os.O_ACCMODE == os.O_WRONLY:
             return Refusal(why=CloseReason.NOT_READABLE)
-        device, mode = MOUNTS.cached_attributes(fd)
-        if not stat.S_ISREG(mode):
+        known = MOUNTS.cached_attributes(fd)
+        if not stat.S_ISREG(known.mode):
             return Refusal(why=CloseReason.NOT_REGULAR)
-        if device == self._memory_device:
+        if known.device == self._memory_device:
             return Refusal(why=CloseReason.FILESYSTEM_REFUSED, detail="memfd")
         return self._file_system_refusal(fd)
 
@@ -88,6 +88,6 @@ def _memory_device() -> str:
     """Return the device of memfds: tmpfs by its magic number, but mounted nowhere."""
     fd = os.memfd_create("pfid", os.MFD_CLOEXEC)
     try:
-        return MOUNTS.cached_attributes(fd)[0]
+        return MOUNTS.cached_attributes(fd).device
     finally:
         os.close(fd)

@@ -8,6 +8,7 @@ the same): if it hangs, it hangs alone, and the number is free at once.
 
 import contextlib
 import ctypes
+import errno
 import os
 import threading
 from typing import Final
@@ -52,8 +53,8 @@ class Closer:
         try:
             type_name = MOUNTS.type_of(fd)
             return is_fuse(type_name) or (not type_name and not is_device_file_system(fd))
-        except OSError:
-            return False
+        except OSError as error:  # out of descriptors to look with: assume the worst
+            return error.errno != errno.EBADF
 
     def _close_apart(self, fd: int) -> None:
         self._reap()

@@ -8,19 +8,34 @@ import ctypes
 import os
 import select
 import struct
-from typing import IO, Final
+from typing import IO, Final, NamedTuple
 
 FUSE_MAGIC: Final = 0x65735546
 _AT_EMPTY_PATH: Final = 0x1000
 _AT_STATX_DONT_SYNC: Final = 0x4000
 _STATX_BYTES: Final = 256
 _STATFS_BYTES: Final = 256
-_BASIC: Final = 0x7FF
-_MODE_AT: Final = 28
-_DEVICE_AT: Final = 136
-"""Offsets of stx_mode and of stx_dev_major, which stx_dev_minor follows, in struct statx."""
+_WANTED: Final = 0x7FF | 0x1000
+"""STATX_BASIC_STATS and STATX_MNT_ID; kernels before 5.8 leave the latter 0, which is no mount."""
 _MODE: Final = struct.Struct("=H")
-_DEVICE: Final = struct.Struct("=II")
+_MODE_AT: Final = 28
+_PLACE: Final = struct.Struct("=IIQ")
+_PLACE_AT: Final = 136
+"""Offsets of stx_mode and of stx_dev_major in struct statx; stx_dev_minor, stx_mnt_id follow."""
+
+
+class CachedAttributes(NamedTuple):
+    """What the kernel has at hand of an open file.
+
+    Attributes:
+        device: "major:minor" of its file system.
+        mount_id: as in mountinfo.
+        mode: type and permissions.
+    """
+
+    device: str
+    mount_id: str
+    mode: int
 
 
 class MountTable:
@@ -45,7 +60,8 @@ class MountTable:
             OSError: if the descriptor is none.
         """
         self._refresh()
-        known = self._by_id.get(_mount_id(fd)) or self._by_device.get(self.cached_attributes(fd)[0])
+        place = self.cached_attributes(fd)
+        known = self._by_id.get(place.mount_id) or self._by_device.get(place.device)
         return known or ("fuse" if self.magic_of(fd) == FUSE_MAGIC else "")
 
     def _refresh(self) -> None:
@@ -75,28 +91,19 @@ class MountTable:
             raise OSError(error, os.strerror(error))
         return ctypes.c_ulong.from_buffer(buffer).value & 0xFFFFFFFF  # f_type comes first
 
-    def cached_attributes(self, fd: int) -> tuple[str, int]:
-        """Return device ("major:minor") and mode as the kernel has them cached.
+    def cached_attributes(self, fd: int) -> CachedAttributes:
+        """Return what the kernel knows of ``fd`` without asking its file system.
 
         Raises:
-            OSError: if it has no answer.
+            OSError: if it is no descriptor.
         """
         buffer = ctypes.create_string_buffer(_STATX_BYTES)
-        if self._libc.statx(fd, b"", _AT_EMPTY_PATH | _AT_STATX_DONT_SYNC, _BASIC, buffer) != 0:
+        if self._libc.statx(fd, b"", _AT_EMPTY_PATH | _AT_STATX_DONT_SYNC, _WANTED, buffer) != 0:
             error = ctypes.get_errno()
             raise OSError(error, os.strerror(error))
         (mode,) = _MODE.unpack_from(buffer, _MODE_AT)
-        major, minor = _DEVICE.unpack_from(buffer, _DEVICE_AT)
-        return f"{major}:{minor}", mode
-
-
-def _mount_id(fd: int) -> str:
-    with open(f"/proc/self/fdinfo/{fd}", encoding="ascii", errors="replace") as lines:  # noqa: PTH123 - as above
-        for line in lines:
-            name, _, value = line.partition(":")
-            if name == "mnt_id":
-                return value.strip()
-    return ""
+        major, minor, mount_id = _PLACE.unpack_from(buffer, _PLACE_AT)
+        return CachedAttributes(f"{major}:{minor}", str(mount_id), mode)
 
 
 def is_fuse(type_name: str) -> bool:

@@ -124,4 +124,4 @@ def test_the_cached_attributes_are_those_of_fstat(tmp_path: Path):
     with opened(tmp_path / "log") as fd:
         status = os.fstat(fd)
         device = f"{os.major(status.st_dev)}:{os.minor(status.st_dev)}"
-        assert MOUNTS.cached_attributes(fd) == (device, status.st_mode)
+        assert MOUNTS.cached_attributes(fd)[::2] == (device, status.st_mode)
