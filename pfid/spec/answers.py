@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pfid.domain.names import ReasonCode
 from pfid.domain.outcome import Outcome
 from pfid.domain.verdict import Entity, Figure, Verdict
+from pfid.spec.control import Control
+from pfid.spec.world import World
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,3 +59,7 @@ class Answers:
             evidence=evidence,
             label=label,
         )
+
+    def control(self, name: str, code: str, world: World) -> Control:
+        """Build the control that expects ``code`` and its outcome of ``world``."""
+        return Control(name=name, world=world, expect=self.reasons[code], reason=code)

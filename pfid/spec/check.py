@@ -2,7 +2,7 @@
 
 import inspect
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, is_dataclass
 from enum import Enum
 from typing import Any, Final, Generic, TypeVar
@@ -106,7 +106,7 @@ class Check(Generic[O, L]):
     observe: Callable[[World], O]
     judge: Callable[[O, L], Verdict]
     reasons: Mapping[str, Outcome]
-    controls: Callable[[L], Sequence[Control]]
+    controls: Callable[[L], Iterable[Control]]
     limits: L = field(default_factory=NoLimits)  # type: ignore[assignment]
     scope: Scope = Scope.RUN
     severity: Severity = Severity.WARNING

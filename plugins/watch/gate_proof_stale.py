@@ -146,7 +146,7 @@ def _control(name: str, code: str, *gates: GateFacts, standing: bool = True) -> 
         clock=FixedClock(wall_s=NOW_S),
         gates=FixedGates(standing=gates if standing else None),
     )
-    return Control(name=name, world=world, expect=ANSWERS.reasons[code], reason=code)
+    return ANSWERS.control(name, code, world)
 
 
 @hookimpl
@@ -159,7 +159,7 @@ def pfid_checks() -> Iterable[AnyCheck]:
         observe=observe,
         judge=judge,
         reasons=ANSWERS.reasons,
-        controls=lambda limits: tuple(controls(limits)),
+        controls=controls,
         limits=Limits(),
         cadence_s=60.0,
         reads=("clock", "gates"),

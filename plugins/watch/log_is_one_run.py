@@ -125,7 +125,7 @@ def controls(_limits: NoLimits) -> Iterable[Control]:
 
 def _control(name: str, code: str, facts: LogFacts | None, **run: Any) -> Control:
     world = replace(run_world(**run), log=FixedLog(log_facts=facts))
-    return Control(name=name, world=world, expect=ANSWERS.reasons[code], reason=code)
+    return ANSWERS.control(name, code, world)
 
 
 @hookimpl
@@ -137,7 +137,7 @@ def pfid_checks() -> Iterable[AnyCheck]:
         observe=observe,
         judge=judge,
         reasons=ANSWERS.reasons,
-        controls=lambda limits: tuple(controls(limits)),
+        controls=controls,
         cadence_s=5.0,
         reads=("log", "run"),
         runbook=__doc__,

@@ -114,7 +114,7 @@ def _control(name: str, code: str, losses: Sequence[float], *, in_log: bool = Tr
         steps=FixedSteps(events=events),
         log=FixedLog(log_facts=LogFacts(losses=told) if in_log else None),
     )
-    return Control(name=name, world=world, expect=ANSWERS.reasons[code], reason=code)
+    return ANSWERS.control(name, code, world)
 
 
 @hookimpl
@@ -127,7 +127,7 @@ def pfid_checks() -> Iterable[AnyCheck]:
         observe=observe,
         judge=judge,
         reasons=ANSWERS.reasons,
-        controls=lambda limits: tuple(controls(limits)),
+        controls=controls,
         limits=Limits(),
         cadence_s=5.0,
         reads=("log", "steps"),

@@ -174,7 +174,7 @@ def _control(
         hit = MarkerSeen(count=count, first_line=40, first_step=at, quoted=2)
         log = replace(NO_HIT, markers=MappingProxyType({Marker.RECOMPILE_LIMIT: hit}))
     world = World(subject=CONTROL_SUBJECT, steps=steps, log=FixedLog(log_facts=log))
-    return Control(name=name, world=world, expect=ANSWERS.reasons[code], reason=code)
+    return ANSWERS.control(name, code, world)
 
 
 @hookimpl
@@ -186,7 +186,7 @@ def pfid_checks() -> Iterable[AnyCheck]:
         observe=observe,
         judge=judge,
         reasons=ANSWERS.reasons,
-        controls=lambda limits: tuple(controls(limits)),
+        controls=controls,
         limits=SlowLimits(),
         hysteresis=Hysteresis(clear_k=2),
         cadence_s=5.0,

@@ -171,7 +171,7 @@ def _stop(at_s: float) -> OperatorStop:
 
 def _control(name: str, code: str, **facts: Any) -> Control:
     world = run_world(**{"alive": "end" not in facts, **facts})
-    return Control(name=name, world=world, expect=ANSWERS.reasons[code], reason=code)
+    return ANSWERS.control(name, code, world)
 
 
 @hookimpl
@@ -184,7 +184,7 @@ def pfid_checks() -> Iterable[AnyCheck]:
         observe=observe,
         judge=judge,
         reasons=ANSWERS.reasons,
-        controls=lambda limits: tuple(controls(limits)),
+        controls=controls,
         limits=Limits(),
         cadence_s=1.0,
         reads=("run",),

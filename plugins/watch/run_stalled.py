@@ -186,7 +186,7 @@ def _at(name: str, code: str, since_s: float, **progress: Any) -> Control:
 
 def _world(name: str, code: str, moves: Progress | None, **facts: Any) -> Control:
     world = replace(run_world(**facts), steps=FixedSteps(moves=moves))
-    return Control(name=name, world=world, expect=ANSWERS.reasons[code], reason=code)
+    return ANSWERS.control(name, code, world)
 
 
 @hookimpl
@@ -199,7 +199,7 @@ def pfid_checks() -> Iterable[AnyCheck]:
         observe=observe,
         judge=judge,
         reasons=ANSWERS.reasons,
-        controls=lambda limits: tuple(controls(limits)),
+        controls=controls,
         limits=Limits(),
         cadence_s=5.0,
         reads=("run", "steps"),

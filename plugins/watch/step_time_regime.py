@@ -99,7 +99,7 @@ def controls(limits: RegimeLimits) -> Iterable[Control]:
 
 def _control(name: str, code: str, steps: FixedSteps) -> Control:
     world = World(subject=CONTROL_SUBJECT, steps=steps)
-    return Control(name=name, world=world, expect=ANSWERS.reasons[code], reason=code)
+    return ANSWERS.control(name, code, world)
 
 
 @hookimpl
@@ -111,7 +111,7 @@ def pfid_checks() -> Iterable[AnyCheck]:
         observe=observe,
         judge=judge,
         reasons=ANSWERS.reasons,
-        controls=lambda limits: tuple(controls(limits)),
+        controls=controls,
         limits=RegimeLimits(),
         hysteresis=Hysteresis(clear_k=2),
         cadence_s=5.0,

@@ -4,7 +4,7 @@ import pytest
 
 from pfid.domain.outcome import Outcome
 from pfid.domain.verdict import BOX
-from pfid.spec import Answers
+from pfid.spec import Answers, World
 
 ANSWERS = Answers({"good": (Outcome.PASS, "all is well"), "bad": (Outcome.FAIL, "it broke")})
 
@@ -32,3 +32,10 @@ def test_a_figure_that_is_not_known_is_left_out_and_zero_is_not():
 def test_a_code_that_was_not_declared_is_refused():
     with pytest.raises(KeyError, match="else"):
         ANSWERS.say("something_else")
+
+
+def test_a_control_expects_the_outcome_of_its_code():
+    world = World()
+    control = ANSWERS.control("broken", "bad", world)
+    assert (control.name, control.expect, control.reason) == ("broken", Outcome.FAIL, "bad")
+    assert control.world is world
