@@ -44,4 +44,5 @@ def sentence(reading: Reading, baseline: Baseline) -> str:
         return f"{share:.0%} of steps take {times:.1f} times the others"
     if reading.ratio is None:
         return f"{reading.steps} steps so far"
-    return f"{reading.ratio:.2f} times {baseline.median_s:.4g} s ({against})"
+    so_far = "of late, and not for long enough to tell: " if reading.pending else ""
+    return f"{so_far}{reading.ratio:.2f} times {baseline.median_s:.4g} s ({against})"

@@ -89,6 +89,7 @@ class Reading:
     Attributes:
         regime: the answer.
         ratio: median of the last window over the baseline; None with too few steps.
+        pending: whether the median is beyond a limit that has not been held for long enough.
         steps: steps that were judged.
         held_steps: for how many steps the median has been at the limit that decided.
         held_s: for how much wall time.
@@ -98,6 +99,7 @@ class Reading:
 
     regime: Regime
     ratio: float | None = None
+    pending: bool = False
     steps: int = 0
     held_steps: int = 0
     held_s: float = 0.0
@@ -125,7 +127,7 @@ def read_regime(events: Sequence[StepEvent], baseline: Baseline, limits: RegimeL
         _held(base, Regime.SHIFTED, parts, max(limits.shifted_ratio, wide), limits)
         or _two_modes(base, parts, limits)
         or _held(base, Regime.SLOW, parts, max(limits.slow_ratio, wide), limits)
-        or base
+        or replace(base, pending=ratio >= max(limits.slow_ratio, wide))
     )
 
 

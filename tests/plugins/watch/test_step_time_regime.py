@@ -68,6 +68,13 @@ def test_a_failure_says_how_much_and_against_what():
     assert "20% of steps take 20.0 times the others" in partial.summary
 
 
+def test_what_is_not_held_yet_is_said_to_be_so():
+    verdict = said(step_series((20.0,) * 100 + (400.0,) * 12), TWENTY)
+    assert verdict.outcome is Outcome.PASS
+    assert "not for long enough to tell: 20.00 times" in verdict.summary
+    assert "long enough" not in said(step_series((20.0,) * 100), TWENTY).summary
+
+
 @pytest.mark.parametrize("events", [(), step_series((20.0,))])
 def test_without_a_second_step_nothing_has_been_timed(events):
     assert said(events, TWENTY).reason == "no_step_times"
