@@ -176,12 +176,9 @@ class BoxWatchers:
         """Start the run's own engine."""
         return start_engine(self._records.run_dir(run_id), self._environ)
 
-    def engine_runs(self, pid: int) -> bool:
+    def engine_runs(self, pidfd: int) -> bool:
         """Whether the engine still runs."""
-        try:
-            return os.waitpid(pid, os.WNOHANG)[0] == 0
-        except ChildProcessError:
-            return False
+        return not process_identity.has_ended(pidfd)
 
     def files(self, logs: Iterable[RecordedLog], run_id: str) -> RunFilesByPath:
         """The run's files."""

@@ -52,18 +52,35 @@ def _hand_over(box: Box, watchers: Watchers, record: RunRecord, held: Held) -> s
             return _register(daemon, watchers, files, held, box.close)
         except ControlError as error:
             box.say(f"the box's daemon does not watch {record.run_id}: {error}")
-    watchers.start_engine(record.run_id)
+    engine_pidfd = watchers.start_engine(record.run_id)
+    try:
+        return _register_with_engine(watchers, record, files, held, engine_pidfd, box.close)
+    finally:
+        box.close(engine_pidfd)
+
+
+def _register_with_engine(
+    watchers: Watchers,
+    record: RunRecord,
+    files: RunFiles,
+    held: Held,
+    engine_pidfd: int,
+    close: Callable[[int], None],
+) -> str:
     engine = WatcherLink(record, watchers.engine_socket(record.run_id), "its own engine")
     deadline_s = time.monotonic() + ENGINE_UP_S
     why = "it did not come up"
-    while time.monotonic() < deadline_s:
+    while time.monotonic() < deadline_s and watchers.engine_runs(engine_pidfd):
         if engine.due(watchers.binding(engine.socket)):
             try:
-                return _register(engine, watchers, files, held, box.close)
+                return _register(engine, watchers, files, held, close)
             except ControlError as error:
                 why = str(error)
         time.sleep(_ROUND_S)
-    raise LaunchError(f"nobody watches {record.name!r}: no daemon, and its engine: {why}")
+    raise LaunchError(
+        f"nobody watches {record.name!r}: no daemon, and its engine: {why} "
+        f"(see {engine.socket.parent}/engine.log)"
+    )
 
 
 def _register(

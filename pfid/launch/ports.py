@@ -262,15 +262,15 @@ class Watchers(Protocol):
         ...
 
     def start_engine(self, run_id: str) -> int:
-        """Start the run's own engine; its pid.
+        """Start the run's own engine; a pidfd of it.
 
         Raises:
             StateError: if it cannot be started.
         """
         ...
 
-    def engine_runs(self, pid: int) -> bool:
-        """Whether the engine that was started still runs; reaps it if not."""
+    def engine_runs(self, pidfd: int) -> bool:
+        """Whether the engine that was started still runs."""
         ...
 
     def files(self, logs: Iterable[RecordedLog], run_id: str) -> RunFiles:

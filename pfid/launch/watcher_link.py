@@ -72,7 +72,13 @@ class WatcherLink:
         where = "" if url is None else f"; metrics at {url}"
         return f"{self._record.run_id} is watched by {self.title}{where}"
 
-    def tell(self, watchers: Watchers, request: Request, fds: Sequence[int]) -> Reply:
+    def tell(
+        self,
+        watchers: Watchers,
+        request: Request,
+        fds: Sequence[int],
+        timeout_s: float = _REGISTER_TIMEOUT_S,
+    ) -> Reply:
         """Ask on a connection of its own: a user's connections are counted, runs may be many.
 
         Raises:
@@ -80,7 +86,7 @@ class WatcherLink:
         """
         asked = watchers.connect(self.socket)
         try:
-            reply = asked.call(request, fds, _REGISTER_TIMEOUT_S)
+            reply = asked.call(request, fds, timeout_s)
         finally:
             asked.close()
         if isinstance(reply, Refused):

@@ -24,6 +24,8 @@ _ENGINE_STARTS_MAX: Final = 5
 _DAEMON_RESTART_S: Final = 20.0
 """How long a daemon that went away is waited for before an engine is started."""
 _ENGINE_UP_S: Final = 30.0
+_LAST_WORD_S: Final = 3.0
+"""How long a watcher may hold up a launcher whose child has ended."""
 _FIRST_ROUNDS_S: Final = 0.05
 """While an engine comes up it is asked more often."""
 
@@ -56,7 +58,7 @@ class Watching:
         self._files: RunFiles = watchers.files(record.logs, record.run_id)
         self._daemon = WatcherLink(record, watchers.daemon_socket, "the box's daemon")
         self._engine = WatcherLink(record, watchers.engine_socket(record.run_id), "its own engine")
-        self._engine_pid: int | None = None
+        self._engine_pidfd: int | None = None
         self._engine_starts = 0
         self._engine_due_s = 0.0
         self._wake = threading.Event()
@@ -78,10 +80,10 @@ class Watching:
             self._engine_due_s = time.monotonic() + _DAEMON_RESTART_S
         if not self._daemon.registered and self._engine_due():
             self._start_engine()
-        if self._engine_pid is not None:
+        if self._engine_pidfd is not None:
             self._look_after(self._engine)
         self._hand_over_news()
-        waiting = self._engine_pid is not None and not self._engine.registered
+        waiting = self._engine_pidfd is not None and not self._engine.registered
         return _FIRST_ROUNDS_S if waiting and self._engine.recently_begun() else ROUND_S
 
     def _look_after(self, link: WatcherLink) -> None:
@@ -98,16 +100,17 @@ class Watching:
             self._close_all(files)
 
     def _engine_due(self) -> bool:
-        if self._engine_pid is not None and self._watchers.engine_runs(self._engine_pid):
+        if self._engine_pidfd is not None and self._watchers.engine_runs(self._engine_pidfd):
             return False
         return self._engine_starts < _ENGINE_STARTS_MAX and time.monotonic() >= self._engine_due_s
 
     def _start_engine(self) -> None:
         self._engine.forget()
+        self._forget_engine()
         self._engine_starts += 1
         self._engine_due_s = time.monotonic() + 2.0**self._engine_starts
         try:
-            self._engine_pid = self._watchers.start_engine(self._record.run_id)
+            self._engine_pidfd = self._watchers.start_engine(self._record.run_id)
         except StateError as error:
             self._say(f"{error}; {self._record.run_id} goes on unwatched")
             self._engine_starts = _ENGINE_STARTS_MAX
@@ -115,6 +118,11 @@ class Watching:
         if self._engine_starts == _ENGINE_STARTS_MAX:
             folder = self._watchers.engine_socket(self._record.run_id).parent
             self._say(f"its engine keeps ending (see {folder}/engine.log); no further tries")
+
+    def _forget_engine(self) -> None:
+        if self._engine_pidfd is not None:
+            self._close(self._engine_pidfd)
+            self._engine_pidfd = None
 
     def _hand_over_news(self) -> None:
         links = [link for link in (self._daemon, self._engine) if link.registered]
@@ -146,7 +154,7 @@ class Watching:
         for file in files:
             self._close(file.descriptor)
 
-    def finish(self, ended: Ended, within_s: float = 3.0) -> None:
+    def finish(self, ended: Ended, within_s: float = _LAST_WORD_S) -> None:
         """Tell whoever watches how it ended; an engine that is not up yet is told later."""
         self._wake.set()
         self._thread.join(within_s)
@@ -155,16 +163,17 @@ class Watching:
                 self._tell_end(link, ended)
         if not self._daemon.registered and not self._engine.registered:
             self._tell_later(ended)
+        self._forget_engine()
 
     def _tell_end(self, link: WatcherLink, ended: Ended) -> None:
         try:
-            link.tell(self._watchers, ended, [])
+            link.tell(self._watchers, ended, [], _LAST_WORD_S)
         except ControlError as error:
             self._say(f"{link.title} was not told how {self._record.run_id} ended: {error}")
 
     def _tell_later(self, ended: Ended) -> None:
         """Register and tell in the background: a run may be shorter than its engine's start."""
-        if self._engine_pid is None:
+        if self._engine_pidfd is None:
             return
 
         def deliver() -> None:
