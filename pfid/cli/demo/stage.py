@@ -18,7 +18,6 @@ from typing import Any, Final, Self
 from pfid.adapters.unix_address import socket_address
 from pfid.domain.errors import PfidError
 
-
 HELD_S: Final = 3.0
 """How long a slowdown must hold in the demo; the default is 30 s."""
 
@@ -68,6 +67,7 @@ class Stage:
         return kept | {
             "PFID_CONFIG": str(self.folder / "pfid.toml"),
             "PFID_SOCKET": str(self.folder / "no-daemon.sock"),
+            "TMPDIR": str(self.folder),
             "XDG_STATE_HOME": str(self.folder / "state"),
             "TORCHINDUCTOR_CACHE_DIR": str(self.folder / "inductor"),
             # Believe the processor's own flags: trying each of them out takes ten seconds.
