@@ -10,19 +10,20 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from pfid.analysis.modes import at_share, weighted_median
-from pfid.analysis.step_size import Curve, fit
+from pfid.analysis.step_size import SPREAD, Curve, fit
 from pfid.analysis.step_windows import whole_seconds
 from pfid.domain.step import Phase, StepEvent
 from pfid.domain.step_summary import Baseline, BaselineSource, SizedBy
 
 MIN_STEPS: Final = 32
 """Steps needed, the first not among them."""
-MIN_WALL_S: Final = 2.0
+MIN_WALL_S: Final = 3.0
 """Wall time they must span: a burst of fast steps says nothing about the machine."""
 COARSE_WALL_S: Final = 30.0
 """Likewise where the clock prints whole seconds."""
-CHANGED: Final = 1.5
-"""If one half of the early steps took this many times the other, only the faster half counts."""
+CHANGED: Final = 3.0
+"""If one half of the early steps took this many times the other, the regime changed on the way
+and only the faster half counts; less is noise, and belongs to the spread."""
 _MERGE_BELOW_S: Final = 0.02
 
 
@@ -127,7 +128,7 @@ def _freeze(state: EarlySteps, taken: Sequence[Taken]) -> EarlySteps:
     points = [(size, t.each_s) for t in kept if (size := t.size(by)) is not None]
     curve = fit(points) if points else None
     sizes = sorted(w for w, _ in points)
-    if curve is None and sizes and sizes[-1] >= CHANGED * sizes[0]:
+    if curve is None and sizes and sizes[-1] >= SPREAD * sizes[0]:
         by, sizes = None, []  # sizes differ and do not explain the times
     baseline = Baseline(
         median_s=weighted_median([(t.each_s, t.steps) for t in kept]),

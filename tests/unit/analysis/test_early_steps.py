@@ -73,8 +73,13 @@ def test_a_run_that_was_judged_slow_is_no_measure():
 
 @pytest.mark.parametrize("order", [1, -1])
 def test_if_the_regime_changed_on_the_way_the_faster_half_counts(order):
-    halves = [(10.0,) * 16, (200.0,) * 16][::order]
+    halves = [(10.0,) * 12, (200.0,) * 20][::order]
     assert after(step_series((1.0, *halves[0], *halves[1]))).baseline.median_s == 10.0
+
+
+def test_noise_is_no_change_of_regime():
+    taken = after(step_series((1.0, *[10.0] * 16, *[25.0] * 16))).baseline
+    assert (taken.n, taken.spread) == (32, 2.5)
 
 
 def test_intervals_count_as_their_steps():
@@ -157,7 +162,7 @@ def test_what_is_collected_is_bounded():
 def test_a_few_readings_of_whole_seconds_hold_nothing_up():
     """A bar's clock is believed where it agrees with the arrival, which is not always."""
     whole = event(2.0, interval_steps=140, clock=StepClock.COUNTER)
-    fine = [event(0.1, interval_steps=7, clock=StepClock.ARRIVAL)] * 25
+    fine = [event(0.1, interval_steps=7, clock=StepClock.ARRIVAL)] * 40
     taken = after([event(1.0), whole, whole, *fine]).baseline
     assert taken.median_s == pytest.approx(0.1 / 7)
-    assert taken.n == 140
+    assert taken.n == 210

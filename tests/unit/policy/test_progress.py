@@ -127,6 +127,15 @@ def test_evaluations_that_come_seldom_are_not_forgotten_between():
     assert view(state, 3e4).longest_gap_s[Phase.EVAL] == 18_000.0
 
 
+def test_one_long_evaluation_is_forgotten_with_every_shorter_one():
+    state = advance(stepping(begin(0.0), [1.0, 2.0]), 3.0, phase=Phase.EVAL)
+    state = advance(state, 8_003.0, phase=Phase.TRAIN)
+    for i, expected in enumerate((4_000.0, 2_000.0, 1_000.0, 600.0)):
+        state = advance(state, 9_000.0 + 1_000 * i, phase=Phase.EVAL)
+        state = advance(state, 9_600.0 + 1_000 * i, phase=Phase.TRAIN)
+        assert view(state, 2e4).longest_gap_s[Phase.EVAL] == expected
+
+
 def test_it_is_armed_again_after_a_stall():
     state = stepping(begin(0.0), [10.0, 20.0, 5_000.0, 5_010.0])
     assert view(state, 5_010.0).since_progress_s == 0.0
