@@ -14,7 +14,7 @@ from pfid.domain.errors import StateError
 
 CHECKED_WHOLE_BYTES: Final = 32 * 1024 * 1024
 """Larger files are not checked page by page at start; damage shows when it is read."""
-WRITE_BACK_BYTES: Final = 1024 * 1024
+WRITE_BACK_BYTES: Final = 16 * 1024 * 1024
 """A log of this size is written back into the file."""
 FULL_LOG_PAGES: Final = 16_384
 """If it grows to this (64 MiB) all the same, the writer does it itself."""

@@ -43,7 +43,7 @@ def restored(db: sqlite3.Connection, *, ended_after_s: float, events_max: int) -
     ).fetchall()
     return Restored(
         runs=tuple(r for r in runs if r is not None),
-        box=_settlings(db, "box"),
+        box=dict(db.execute("SELECT check_name, body FROM settlings").fetchall()),
         last_event_id=last_id,
         events=tuple(_events(reversed(newest), problems)),
         problems=tuple(problems),
@@ -56,7 +56,6 @@ def _run(db: sqlite3.Connection, run_id: str, body: bytes, problems: list[str]) 
             body=unpack(body, RunBody),
             streams=_streams(db, run_id, problems),
             steps=_steps(db, run_id, problems),
-            settlings=_settlings(db, run_id),
         )
     except StateError as error:
         problems.append(f"run {run_id}: {error}")
@@ -81,11 +80,6 @@ def _steps(db: sqlite3.Connection, run_id: str, problems: list[str]) -> StepsBod
     except StateError as error:
         problems.append(f"run {run_id}, steps: {error}")
         return None
-
-
-def _settlings(db: sqlite3.Connection, subject: str) -> dict[str, bytes]:
-    sql = "SELECT check_name, body FROM settlings WHERE subject = ?"
-    return dict(db.execute(sql, (subject,)).fetchall())
 
 
 def _events(

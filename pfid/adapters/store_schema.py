@@ -6,7 +6,7 @@ import msgspec
 
 from pfid.wire.stored import (
     Change,
-    DropSettlings,
+    DropSteps,
     DropStreams,
     Expire,
     PutEvent,
@@ -29,10 +29,7 @@ CREATE TABLE IF NOT EXISTS streams (
     PRIMARY KEY (run_id, ordinal)
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS steps (run_id TEXT PRIMARY KEY, body BLOB NOT NULL);
-CREATE TABLE IF NOT EXISTS settlings (
-    subject TEXT NOT NULL, check_name TEXT NOT NULL, body BLOB NOT NULL,
-    PRIMARY KEY (subject, check_name)
-) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS settlings (check_name TEXT PRIMARY KEY, body BLOB NOT NULL);
 CREATE TABLE IF NOT EXISTS events (
     event_id INTEGER PRIMARY KEY, subject TEXT NOT NULL, uid INTEGER, synthetic INTEGER NOT NULL,
     at_s REAL NOT NULL, body BLOB NOT NULL
@@ -46,7 +43,7 @@ _PUT: Final[dict[type[Change], str]] = {
     PutRun: "REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
     PutStream: "REPLACE INTO streams VALUES (?, ?, ?)",
     PutSteps: "REPLACE INTO steps VALUES (?, ?)",
-    PutSettling: "REPLACE INTO settlings VALUES (?, ?, ?)",
+    PutSettling: "REPLACE INTO settlings VALUES (?, ?)",
     PutEvent: "INSERT OR IGNORE INTO events VALUES (?, ?, ?, ?, ?, ?)",
 }
 """Columns stand in the order of the change's fields."""
@@ -56,11 +53,8 @@ def statements(change: Change) -> list[Statement]:
     """Return what to execute for one change, in order."""
     if isinstance(change, DropStreams):
         return [("DELETE FROM streams WHERE run_id = ?", (change.run_id,))]
-    if isinstance(change, DropSettlings):
-        return [
-            ("DELETE FROM steps WHERE run_id = ?", (change.run_id,)),
-            ("DELETE FROM settlings WHERE subject = ?", (change.run_id,)),
-        ]
+    if isinstance(change, DropSteps):
+        return [("DELETE FROM steps WHERE run_id = ?", (change.run_id,))]
     if isinstance(change, Expire):
         return _expire(change)
     return [(_PUT[type(change)], msgspec.structs.astuple(change))]
@@ -69,14 +63,12 @@ def statements(change: Change) -> list[Statement]:
 def key(change: Change) -> tuple[Any, ...]:
     """What a later change of the same key makes void; used while nothing can be written."""
     match change:
-        case (
-            PutRun(run_id=r) | PutSteps(run_id=r) | DropStreams(run_id=r) | DropSettlings(run_id=r)
-        ):
+        case PutRun(run_id=r) | PutSteps(run_id=r) | DropStreams(run_id=r) | DropSteps(run_id=r):
             return (type(change).__name__, r)
         case PutStream(run_id=r, ordinal=o):
             return ("PutStream", r, o)
-        case PutSettling(subject=s, check=c):
-            return ("PutSettling", s, c)
+        case PutSettling(check=c):
+            return ("PutSettling", c)
         case PutEvent(event_id=e):
             return ("PutEvent", e)
         case Expire():
@@ -89,7 +81,6 @@ def _expire(change: Expire) -> list[Statement]:
     return [
         (f"DELETE FROM streams WHERE run_id IN ({runs})", ended),  # noqa: S608 - our own constant
         (f"DELETE FROM steps WHERE run_id IN ({runs})", ended),  # noqa: S608 - likewise
-        (f"DELETE FROM settlings WHERE subject IN ({runs})", ended),  # noqa: S608 - likewise
         ("DELETE FROM runs WHERE ended_at_s < ?", ended),
         ("DELETE FROM events WHERE at_s < ?", (change.events_before_s,)),
     ]

@@ -23,12 +23,15 @@ RUN_EVENTS_MAX: Final = 200
 
 @dataclass(slots=True)
 class Follower:
-    """A client that waits for the next event."""
+    """A client that waits for the next event; nothing up to ``looked_to`` is news to it, and
+    while the store is ``asking`` nothing newer may overtake its answer."""
 
     conn: int
     uid: int
     request: GetEvents
     until_s: float
+    looked_to: int
+    asking: bool = False
 
 
 class Answering:
@@ -100,12 +103,12 @@ class Answering:
         """Events after an id; None if the answer comes later, from the store or with an event."""
         wait_s = min(max(request.wait_s, 0.0), WAIT_MAX_S)
         until_s = self._core.monotonic_s() + wait_s
-        follower = Follower(asked.conn, asked.uid, request, until_s)
+        follower = Follower(asked.conn, asked.uid, request, until_s, request.after_id)
         self._followers[asked.conn] = follower
         if not self._in_memory(request.after_id):
             self._ask_for_events(follower)
             return None
-        return self._told(follower, self._remembered(request))
+        return self._told(follower, self._remembered(follower))
 
     def _in_memory(self, after_id: int) -> bool:
         """Whether the newest events reach back that far."""
@@ -113,11 +116,12 @@ class Answering:
         oldest = events[0].event_id if events else self.on_disk + 1
         return after_id >= oldest - 1
 
-    def _remembered(self, request: GetEvents) -> tuple[StoredEvent, ...]:
+    def _remembered(self, follower: Follower) -> tuple[StoredEvent, ...]:
+        request = follower.request
         wanted = [
             e
             for e in self._core.events
-            if request.after_id < e.event_id <= self.on_disk
+            if follower.looked_to < e.event_id <= self.on_disk
             and (request.run_id is None or e.transition.entity.id == request.run_id)
             and (request.synthetic or e.transition.origin is Origin.REAL)
         ]
@@ -136,9 +140,11 @@ class Answering:
     def _ask_for_events(self, follower: Follower) -> None:
         core = self._core
         request = follower.request
+        after_id, follower.looked_to = follower.looked_to, self.on_disk
+        follower.asking = True
         core.ports.store.find_events(
             lambda events: core.post(EventsFound(conn=follower.conn, events=events)),
-            after_id=request.after_id,
+            after_id=after_id,
             subject=request.run_id,
             synthetic=request.synthetic,
             limit=min(max(request.limit, 1), EVENTS_MAX),
@@ -153,10 +159,11 @@ class Answering:
         follower = self._followers.get(found.conn)
         if follower is None:
             return None
+        follower.asking = False
         if found.events is None:
             del self._followers[found.conn]
             raise RefusalError("cannot_write", "the state file cannot be read", "see pfid status")
-        return self._told(follower, found.events)
+        return self._told(follower, found.events or self._remembered(follower))
 
     def committed(self, last_event: int) -> None:
         """Events up to that one are on disk: whoever waits is told."""
@@ -169,12 +176,12 @@ class Answering:
     def waited_enough(self, conn: int) -> None:
         """Look whether there is something for a follower now, or whether its time is over."""
         follower = self._followers.get(conn)
-        if follower is None:
+        if follower is None or follower.asking:
             return
-        if not self._in_memory(follower.request.after_id):
+        if not self._in_memory(follower.looked_to):
             self._ask_for_events(follower)
             return
-        reply = self._told(follower, self._remembered(follower.request))
+        reply = self._told(follower, self._remembered(follower))
         if reply is not None:
             self._core.ports.replies.reply(conn, reply)
 

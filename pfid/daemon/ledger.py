@@ -9,13 +9,13 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Final
 
-from pfid.daemon.core import BOX_SUBJECT, Core
+from pfid.daemon.core import Core
 from pfid.daemon.judging import REGIME_CHECK
 from pfid.daemon.tracked import Judged, Stream, TrackedRun
 from pfid.policy.baseline import EarlierRun, earlier_run
 from pfid.wire.control import Reply
 from pfid.wire.stored import (
-    DropSettlings,
+    DropSteps,
     DropStreams,
     Expire,
     PutRun,
@@ -114,7 +114,7 @@ class Ledger:
 
     def forget(self, run: TrackedRun) -> None:
         """The run has left the page; its events and its end stay."""
-        self._core.changes.append(DropSettlings(run_id=run.run_id))
+        self._core.changes.append(DropSteps(run_id=run.run_id))
 
     def expire(self) -> None:
         """Apply retention."""
@@ -152,11 +152,6 @@ class Ledger:
             run.steps_dirty = False
             run.steps_written_s = self._core.monotonic_s()
             changes.append(PutSteps(run_id=run.run_id, body=pack(_steps_body(run))))
-        changes += [
-            PutSettling(subject=run.run_id, check=name, body=pack(judged.settling))
-            for name, judged in run.judged.items()
-            if judged.settling.settled is not None
-        ]
         return changes
 
     def _box(self) -> None:
@@ -164,7 +159,7 @@ class Ledger:
             if _moved(judged, self._box_written.get(name)):
                 self._box_written[name] = judged.settling.settled
                 body = pack(judged.settling)
-                self._core.changes.append(PutSettling(subject=BOX_SUBJECT, check=name, body=body))
+                self._core.changes.append(PutSettling(check=name, body=body))
 
 
 def _moved(judged: Judged, written: object) -> bool:
@@ -192,6 +187,11 @@ def run_body(run: TrackedRun) -> RunBody:
             usage.io_known,
         ),
         founders=tuple(run.founders),
+        settlings={
+            name: pack(judged.settling)
+            for name, judged in run.judged.items()
+            if judged.settling.settled is not None
+        },
         left=left_behind(run) if run.end is not None else None,
         final=run.final,
     )

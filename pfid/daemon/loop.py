@@ -46,7 +46,8 @@ from pfid.domain.names import RunId
 from pfid.domain.snapshot import DaemonHealth, Snapshot
 
 TURN_MESSAGES: Final = 256
-TURN_CHECKS: Final = 64
+TURN_S: Final = 0.005
+"""Work that is due is cut off after this, so that what it changed gets written."""
 IDLE_S: Final = 5.0
 JOB_SLACK_S: Final = 1.0
 """A job the scheduler has not fired by then is run anyway, and that is counted."""
@@ -316,13 +317,14 @@ class Loop:
         self._core.due.set(("job", job), self._core.monotonic_s())
 
     def _do_due(self) -> None:
-        """Do what is due, oldest first, and leave the rest for the next turn."""
-        for _ in range(TURN_CHECKS):
-            due = self._core.due.pop(self._core.monotonic_s())
-            if due is None:
-                return
+        """Do what is due, oldest first; a message that comes meanwhile goes first."""
+        began_s = now_s = self._core.monotonic_s()
+        while (due := self._core.due.pop(now_s)) is not None:
             (kind, what), _ = due
             self._guarded(self._do, kind, what)
+            now_s = self._core.monotonic_s()
+            if now_s - began_s > TURN_S or not self._inbox.empty():
+                return
 
     def _do(self, kind: str, what: str | int) -> None:
         parts = self._parts

@@ -208,7 +208,7 @@ class Resuming:
 
     def _settlings(self, run: TrackedRun, stored: StoredRun) -> None:
         for check in self._core.checks.run:
-            body = stored.settlings.get(check.name)
+            body = stored.body.settlings.get(check.name)
             if body is None:
                 continue
             settling = self._settling(check.name, body)

@@ -44,6 +44,8 @@ class RunBody(_Body, frozen=True, kw_only=True):
         last_progress_at_s: wall time.
         usage: CPU seconds and bytes of members that are gone.
         founders: pids that ever were members of the tree.
+        settlings: hysteresis states by check, each packed; together with the run, because one row
+            costs one page to write.
         left: what it leaves to the baselines of later runs, once it has ended.
         final: whether its end is settled and nothing is held of it any more.
     """
@@ -60,6 +62,7 @@ class RunBody(_Body, frozen=True, kw_only=True):
     last_progress_at_s: float | None = None
     usage: tuple[float, int, int, bool] = (0.0, 0, 0, False)
     founders: tuple[int, ...] = ()
+    settlings: dict[str, bytes] = {}
     left: EarlierRun | None = None
     final: bool = False
 
@@ -116,16 +119,15 @@ class PutSteps(_Body, frozen=True, kw_only=True):
     body: bytes
 
 
-class DropSettlings(_Body, frozen=True, kw_only=True):
-    """Forget hysteresis and steps of a run that has left the page; its events stay."""
+class DropSteps(_Body, frozen=True, kw_only=True):
+    """Forget the steps of a run that has left the page; its end and its events stay."""
 
     run_id: str
 
 
 class PutSettling(_Body, frozen=True, kw_only=True):
-    """Insert or replace the hysteresis state of a check about a subject (run id or ``box``)."""
+    """Insert or replace the hysteresis state of a check about the box."""
 
-    subject: str
     check: str
     body: bytes
 
@@ -154,9 +156,7 @@ class Expire(_Body, frozen=True, kw_only=True):
     events_before_s: float
 
 
-Change = (
-    PutRun | PutStream | PutSteps | PutSettling | PutEvent | DropStreams | DropSettlings | Expire
-)
+Change = PutRun | PutStream | PutSteps | PutSettling | PutEvent | DropStreams | DropSteps | Expire
 
 
 class StoredRun(_Body, frozen=True, kw_only=True):
@@ -165,7 +165,6 @@ class StoredRun(_Body, frozen=True, kw_only=True):
     body: RunBody
     streams: dict[int, StreamBody]
     steps: StepsBody | None
-    settlings: dict[str, bytes]
 
 
 class StoredEvent(_Body, frozen=True, kw_only=True):

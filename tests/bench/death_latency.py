@@ -27,7 +27,7 @@ def main() -> int:
         with ScratchDaemon() as daemon:
             for i, process in enumerate(processes):
                 daemon.register(process.pid, f"bench-{i}")
-            time.sleep(6)
+            time.sleep(10)
             ours = [_ours(daemon, processes[i], f"bench-{i}") for i in range(DEATHS)]
         left = processes[DEATHS:]
         alone = [_epoll(left[i], left) for i in range(100)]
