@@ -18,7 +18,9 @@ from pfid.host.registry import Where, discover, unknown_checks
 from pfid.policy.control_drive import FarEnd
 from pfid.policy.proof import prove
 from pfid.spec.check import AnyCheck, Stage
+from pfid.spec.ports.gates import GateFacts
 from pfid.wire.plugins import CheckInfo, check_info
+from pfid.workers.plugin_collect import source_digest
 
 PLUGIN_WAIT_S: Final = 60.0
 _DAY_S: Final = 86_400.0
@@ -130,6 +132,20 @@ def prove_gates(checks: Sequence[Registered], bench: Bench) -> tuple[Gate, ...]:
 def current_key(registered: Registered, bench: Bench) -> str:
     """Return the key a proof of this check needs today."""
     return proof_key(registered.check, registered.source, bench.rests_on)
+
+
+def gate_facts(registry: Registry, gates: Sequence[Gate], bench: Bench) -> tuple[GateFacts, ...]:
+    """Set beside every gate the key its proof would need for what lies on disk now.
+
+    After an upgrade under a running daemon the two differ: the proof is about code that is not
+    there any more. Third-party checks are loaded afresh with every proof and have no other key.
+    """
+    today = replace(bench, rests_on=surroundings(on_disk=True))
+    keys = {
+        r.check.name: current_key(replace(r, source=source_digest(r.file)), today)
+        for r in registry.checks
+    }
+    return tuple(GateFacts(gate=g, current_key=keys.get(g.check, g.key)) for g in gates)
 
 
 def _gate(registered: Registered, bench: Bench, now_s: float) -> Gate:

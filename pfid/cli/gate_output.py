@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from pfid.bootstrap.live.session import DrillResult
 from pfid.cli.output import Cell, table
 from pfid.cli.times import rfc3339
 from pfid.domain.gate import Gate, GateState, ProvenTo
@@ -63,6 +64,25 @@ def _row(gate: Gate) -> tuple[str | Cell, ...]:
 
 def _legs(proven: ProvenTo) -> tuple[str, str, str]:
     return _ANSWERS[proven.controls], _ANSWERS[proven.sabotage], _ANSWERS[proven.live]
+
+
+def print_drills(drills: Sequence[DrillResult]) -> None:
+    """Print what the live leg came to, if there was one."""
+    if not drills:
+        return
+    table(
+        ("drill", "check", "came out", "seen after", "drove"),
+        [
+            (
+                d.drill,
+                d.check,
+                d.why or "good, bad, good",
+                "" if d.detection_s is None else f"{d.detection_s:.1f} s",
+                ", ".join(d.adapters),
+            )
+            for d in drills
+        ],
+    )
 
 
 def spoken(counts: dict[str, int]) -> str:

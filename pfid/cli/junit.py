@@ -4,14 +4,20 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from pfid.bootstrap.live.session import DrillResult
 from pfid.domain.gate import ControlResult, Gate, GateState
 from pfid.formats.untrusted import printable
 
 _CHARS = 2_000
 
 
-def write_junit(path: Path, gates: Sequence[Gate]) -> None:
+def write_junit(path: Path, gates: Sequence[Gate], drills: Sequence[DrillResult] = ()) -> None:
     """Write the file.
+
+    Args:
+        path: of the file.
+        gates: each a suite.
+        drills: of the live leg, a suite of their own.
 
     Raises:
         OSError: if it cannot be written.
@@ -29,6 +35,8 @@ def write_junit(path: Path, gates: Sequence[Gate]) -> None:
             skipped=str(int(gate.state is GateState.DISABLED)),
         )
         _write_cases(suite, gate, cases)
+    if drills:
+        _write_drills(root, drills)
     ET.indent(root)
     ET.ElementTree(root).write(path, encoding="utf-8", xml_declaration=True)
 
@@ -40,6 +48,22 @@ def _write_cases(suite: ET.Element, gate: Gate, cases: Iterable[tuple[str, str |
             ET.SubElement(case, "failure", message=_clean(problem))
         elif gate.state is GateState.DISABLED:
             ET.SubElement(case, "skipped", message=_clean(gate.why))
+
+
+def _write_drills(root: ET.Element, drills: Sequence[DrillResult]) -> None:
+    suite = ET.SubElement(
+        root,
+        "testsuite",
+        name="live",
+        tests=str(len(drills)),
+        failures=str(sum(d.ok is False for d in drills)),
+        skipped=str(sum(d.ok is None for d in drills)),
+    )
+    for drill in drills:
+        case = ET.SubElement(suite, "testcase", classname=drill.check, name=drill.drill)
+        if drill.ok is not True:
+            kind = "failure" if drill.ok is False else "skipped"
+            ET.SubElement(case, kind, message=_clean(drill.why))
 
 
 def _cases(gate: Gate) -> Iterator[tuple[str, str | None]]:

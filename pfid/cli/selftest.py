@@ -1,14 +1,20 @@
 """``pfid selftest``: prove that every check can fire, can pass, and would notice being broken."""
 
+import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
+import msgspec
 
+from pfid.bootstrap.live.session import DrillResult, run_live, with_live
 from pfid.bootstrap.selftest import Bench, selftest
 from pfid.cli.chosen_config import chosen_config
-from pfid.cli.gate_output import denominator, gates_data, print_gates, spoken
+from pfid.cli.gate_output import denominator, gates_data, print_drills, print_gates, spoken
 from pfid.cli.junit import write_junit
-from pfid.cli.output import Exit, emit_json, error
+from pfid.cli.output import Exit, emit_json, error, note
+from pfid.config.paths import daemon_socket
+from pfid.domain.errors import PfidError
 from pfid.domain.gate import Gate, GateState
 from pfid.spec.check import Stage
 
@@ -16,19 +22,25 @@ from pfid.spec.check import Stage
 @click.command()
 @click.option("--check", "only", metavar="NAME", help="Prove one check only.")
 @click.option("--stage", type=click.Choice([s.value for s in Stage]), help="One stage only.")
+@click.option("--live", is_flag=True, help="Go on to real faults through a running daemon.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), help="Also write JUnit.")
 @click.option("--config", type=click.Path(path_type=Path), help="Configuration to prove under.")
 @click.pass_context
-def command(
+def command(  # noqa: PLR0917 - click hands each option over as an argument
     ctx: click.Context,
     only: str | None,
     stage: str | None,
+    live: bool,
     as_json: bool,
     junit: Path | None,
     config: Path | None,
 ) -> None:
     """Drive every check through its controls and their sabotage.
+
+    With --live a canary process is really killed, stopped and slowed down, its log and steps are
+    really written, through the box's daemon or one of our own, until verdict, event and metric
+    have arrived, and are good again. It takes one to three minutes.
 
     Exit status: 0 every enabled check is proven, 1 one is not, 2 usage, 3 nothing to prove.
     """
@@ -37,26 +49,44 @@ def command(
     if only and not gates:
         error(f"there is no check {only}; `pfid checks` lists them")
         ctx.exit(Exit.USAGE)
+    drills = _drilled(ctx, only) if live and Stage.WATCH in stages else ()
+    gates = with_live(gates, drills)
     if junit is not None:
-        _write(ctx, junit, gates)
+        _write(ctx, junit, gates, drills)
     if as_json:
-        emit_json(gates_data(gates))
+        data = gates_data(gates)
+        emit_json({**data, "drills": msgspec.to_builtins(drills)} if live else data)
     else:
         print_gates(gates)
+        print_drills(drills)
         click.echo(spoken(denominator(gates)))
     ctx.exit(verdict(gates))
 
 
-def verdict(gates: tuple[Gate, ...]) -> Exit:
-    """Return the exit status: nothing tried is not a success."""
-    if any(g.state is GateState.UNPROVEN for g in gates):
+def verdict(gates: Sequence[Gate]) -> Exit:
+    """Return the exit status: nothing tried is not a success, and neither is a failed drill."""
+    if any(g.state is GateState.UNPROVEN or g.proven_to.live is False for g in gates):
         return Exit.FAILED
     return Exit.OK if any(g.state is GateState.PROVEN for g in gates) else Exit.UNKNOWN
 
 
-def _write(ctx: click.Context, path: Path, gates: tuple[Gate, ...]) -> None:
+def _drilled(ctx: click.Context, only: str | None) -> tuple[DrillResult, ...]:
+    def tell(result: DrillResult) -> None:
+        came = {True: "good, bad, good", False: "FAILED", None: "not tried"}[result.ok]
+        note(f"drill {result.drill} ({result.check}): {came} {result.why}".rstrip())
+
     try:
-        write_junit(path, gates)
+        return run_live(daemon_socket(os.environ), only, tell)
+    except PfidError as problem:
+        error(str(problem))
+        ctx.exit(Exit.UNKNOWN)
+
+
+def _write(
+    ctx: click.Context, path: Path, gates: Sequence[Gate], drills: Sequence[DrillResult]
+) -> None:
+    try:
+        write_junit(path, gates, drills)
     except OSError as problem:
         error(f"{path}: cannot be written: {problem.strerror}")
         ctx.exit(Exit.USAGE)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from enum import Enum
+from pathlib import Path
 from typing import Final
 
 from pfid.domain.gate import Gate, GateState, ProvenTo
@@ -43,12 +44,14 @@ class Registered:
     Attributes:
         check: the check, under its configured limits.
         plugin: name of its plugin.
-        source: digest of the file that defines it.
+        source: digest of the file that defines it, as it was loaded.
+        file: that file, None if there is none.
     """
 
     check: AnyCheck
     plugin: str
     source: str
+    file: Path | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

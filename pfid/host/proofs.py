@@ -31,7 +31,15 @@ _FORMAT: Final = 1
 
 @lru_cache(maxsize=1)
 def core_digest() -> str:
-    """Return a digest of pfid's pure core, whose functions the checks and the gate rest on."""
+    """Return a digest of pfid's pure core as it was when this process began to prove.
+
+    The checks and the gate rest on its functions; what runs here is what was there then.
+    """
+    return core_digest_now()
+
+
+def core_digest_now() -> str:
+    """Return the digest of pfid's pure core as it lies on disk now."""
     digest = sha256(pfid.__version__.encode())
     root = Path(pfid.__file__).parent
     for folder in _CORE:
@@ -48,10 +56,17 @@ def driver_version(file: Path = _DRIVER) -> str:
         return ""
 
 
-def surroundings(driver: str | None = None) -> str:
-    """Return what every proof here rests on: core, interpreter, driver."""
+def surroundings(driver: str | None = None, *, on_disk: bool = False) -> str:
+    """Return what every proof here rests on: core, interpreter, driver.
+
+    Args:
+        driver: what it calls itself; asked if not given.
+        on_disk: the core as it lies there now, not as it was loaded; they differ after an upgrade
+            under a running daemon.
+    """
     known = driver_version() if driver is None else driver
-    parts = (core_digest(), platform.python_implementation(), platform.python_version(), known)
+    core = core_digest_now() if on_disk else core_digest()
+    parts = (core, platform.python_implementation(), platform.python_version(), known)
     return "\0".join(parts)
 
 

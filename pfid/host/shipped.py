@@ -2,6 +2,7 @@
 
 import importlib
 import pkgutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -27,23 +28,43 @@ def shipped_sources(stage: Stage, package: str = PACKAGE) -> Iterator[PluginSour
 
 
 def load_shipped(source: PluginSource, stage: Stage) -> tuple[list[Registered], list[Problem]]:
-    """Load one shipped file: exactly one check, called like the file, of the folder's stage."""
-    loaded: list[ModuleType] = []
+    """Load one shipped file: exactly one check, called like the file, of the folder's stage.
 
-    def load() -> ModuleType:
-        loaded.append(importlib.import_module(source.place))
-        return loaded[0]
-
-    collected = collect(load, source.name)
-    file = getattr(loaded[0], "__file__", None) if loaded else None
+    A file that changed since it was imported is imported again: a proof is about the code that
+    runs, and keyed to the source it was made of.
+    """
+    collected = collect(lambda: _as_on_disk(source.place), source.name)
     problems = [*collected.problems, *_misplaced(collected, source, stage)]
-    named = [
-        Problem(plugin=source.name, what=what, check=source.name, stage=stage.value)
-        for what in problems
-    ]
-    digest = source_digest(Path(file) if file else None)
-    found = [Registered(check=c, plugin=source.name, source=digest) for c in collected.checks]
-    return ([] if named else found), named
+    if problems:
+        return [], [
+            Problem(plugin=source.name, what=what, check=source.name, stage=stage.value)
+            for what in problems
+        ]
+    file = _file_of(sys.modules[source.place])
+    digest = _loaded[source.place]
+    return [
+        Registered(check=check, plugin=source.name, source=digest, file=file)
+        for check in collected.checks
+    ], []
+
+
+_loaded: Final[dict[str, str]] = {}
+"""Digest of the source each module was loaded from, by its name."""
+
+
+def _as_on_disk(place: str) -> ModuleType:
+    module = sys.modules.get(place)
+    if module is None or place not in _loaded:
+        module = importlib.import_module(place)
+    elif _loaded[place] != source_digest(_file_of(module)):
+        importlib.invalidate_caches()
+        module = importlib.reload(module)
+    _loaded[place] = source_digest(_file_of(module))
+    return module
+
+
+def _file_of(module: ModuleType) -> Path | None:
+    return Path(module.__file__) if module.__file__ else None
 
 
 def _misplaced(collected: Collected, source: PluginSource, stage: Stage) -> Iterator[str]:

@@ -89,6 +89,10 @@ class PageServer:
         """Serve this page from now on."""
         self._site.page = PreparedPage(page)
 
+    def publish_selftest(self, page: bytes | None) -> None:
+        """Serve this page of what a live self-test made; None when there is nothing."""
+        self._site.selftest = None if page is None else PreparedPage(page)
+
     def set_ready(self, *, ready: bool) -> None:
         """What ``/-/ready`` says."""
         self._site.ready = ready

@@ -1,4 +1,8 @@
-"""What stands at which path. Everything is there already: no request waits for anything."""
+"""What stands at which path. Everything is there already: no request waits for anything.
+
+``/-/selftest`` shows what a live self-test made and nothing real, as ``/metrics`` shows what is
+real and nothing made: a drill is seen through to the page without standing on it.
+"""
 
 from collections.abc import Callable
 from http import HTTPStatus
@@ -17,6 +21,7 @@ class Site:
     def __init__(self, *, live: Callable[[], bytes], healthy: Callable[[], bool]) -> None:
         """Take what is made at the moment of a scrape, and whether the daemon goes round."""
         self.page: PreparedPage | None = None
+        self.selftest: PreparedPage | None = None
         self.ready = False
         self.scrapes = 0
         self._live = live
@@ -25,7 +30,8 @@ class Site:
     def answer(self, request: Request) -> bytes:
         """Answer one request."""
         make = {
-            "/metrics": self._metrics,
+            "/metrics": lambda asked: self._metrics(asked, self.page),
+            "/-/selftest": lambda asked: self._metrics(asked, self.selftest),
             "/-/healthy": self._health,
             "/-/ready": self._readiness,
             "/": _landing,
@@ -41,14 +47,14 @@ class Site:
             )
         return make(request)
 
-    def _metrics(self, request: Request) -> bytes:
-        if self.page is None:
+    def _metrics(self, request: Request, page: PreparedPage | None) -> bytes:
+        if page is None:
             return _status(HTTPStatus.SERVICE_UNAVAILABLE, request)
         self.scrapes += 1
         live = self._live()
         return response(
             HTTPStatus.OK,
-            self.page.gzip(live) if request.gzip else self.page.plain(live),
+            page.gzip(live) if request.gzip else page.plain(live),
             content_type=METRICS,
             keep_alive=request.keep_alive,
             head_only=request.method == "HEAD",

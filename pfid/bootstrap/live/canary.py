@@ -1,0 +1,166 @@
+"""A real process with a log and a step file of its own, handed over as any run is."""
+
+import contextlib
+import json
+import os
+import secrets
+import signal
+import subprocess
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+from pfid.adapters.control_client import ControlClient
+from pfid.domain.errors import PfidError
+from pfid.domain.names import RunId, run_id
+from pfid.domain.verdict import Entity, EntityKind
+from pfid.wire.control import HandedLog, Register, Registered, Role
+
+LIFE_S: Final = 900
+DELIVERY_S: Final = 5.0
+_STATE_FIELD: Final = 2
+
+
+class NotDeliveredError(PfidError):
+    """A planted fault did not arrive, so what follows would prove nothing."""
+
+
+class Canary:
+    """One synthetic run. Close it: its process ends and its descriptors are given back."""
+
+    def __init__(
+        self,
+        client: ControlClient,
+        folder: Path,
+        *,
+        expect_step_s: float | None = None,
+        older_text: str = "",
+    ) -> None:
+        """Start the process and register it.
+
+        Args:
+            client: of the daemon.
+            folder: an empty one, for log and step file.
+            expect_step_s: as ``--expect-step`` says it.
+            older_text: what stands in the log when the run begins.
+
+        Raises:
+            ControlError: if the daemon does not take it.
+        """
+        self.run_id: RunId = run_id(f"selftest-{secrets.token_hex(6)}")
+        self.entity = Entity(EntityKind.RUN, self.run_id)
+        self._written: dict[int, bytes] = {}
+        with contextlib.ExitStack() as undo:
+            self._log_fd = self._file(undo, folder / "canary.log", older_text)
+            self._steps_fd = self._file(undo, folder / "canary.steps.jsonl", "")
+            self._process = subprocess.Popen(  # noqa: S603 - a fixed command
+                ["/bin/sleep", str(LIFE_S)],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+            undo.callback(self._end)
+            self._pidfd = os.pidfd_open(self._process.pid)
+            undo.callback(os.close, self._pidfd)
+            self.metrics_url = self._register(client, expect_step_s, len(older_text.encode()))
+            self._undo = undo.pop_all()
+
+    def _file(self, undo: contextlib.ExitStack, path: Path, text: str) -> int:
+        path.write_text(text)
+        fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
+        undo.callback(os.close, fd)
+        return fd
+
+    def _register(
+        self, client: ControlClient, expect_step_s: float | None, begins_at: int
+    ) -> str | None:
+        request = Register(
+            name=f"selftest canary {self.run_id}",
+            run_id=self.run_id,
+            pid=self._process.pid,
+            start_ticks=None,
+            started_at_s=time.time(),
+            expect_step_s=expect_step_s,
+            synthetic=True,
+            roles=[Role.PIDFD, Role.LOG, Role.STEPS],
+            logs=[HandedLog(begins_at=begins_at, size_at_start=begins_at), HandedLog()],
+        )
+        fds = (self._pidfd, self._log_fd, self._steps_fd)
+        return client.ask(request, Registered, fds).metrics_url
+
+    def say(self, *lines: str) -> None:
+        """Append lines to the log.
+
+        Raises:
+            NotDeliveredError: if they cannot be read back from the descriptor that was handed over.
+        """
+        self._append(self._log_fd, "".join(f"{line}\n" for line in lines).encode())
+
+    def step(self, indices: Iterable[int], seconds: float) -> None:
+        """Append steps to the step file.
+
+        Raises:
+            NotDeliveredError: likewise.
+        """
+        records = (
+            {"step": i, "seconds": seconds, "phase": "train", "clock": "reported"} for i in indices
+        )
+        self._append(self._steps_fd, "".join(f"{json.dumps(r)}\n" for r in records).encode())
+
+    def _append(self, fd: int, data: bytes) -> None:
+        at = os.fstat(fd).st_size
+        os.write(fd, data)
+        if os.pread(fd, len(data), at) != data:
+            raise NotDeliveredError("what was written cannot be read back from the file")
+
+    def kill(self) -> None:
+        """Kill the process; its parent, which is us, does not reap it.
+
+        Raises:
+            NotDeliveredError: if it lives on.
+        """
+        self._send(signal.SIGKILL)
+        self._until("Z", "was not killed")
+
+    def stop(self) -> None:
+        """Stop the process (state T).
+
+        Raises:
+            NotDeliveredError: if it runs on.
+        """
+        self._send(signal.SIGSTOP)
+        self._until("T", "was not stopped")
+
+    def go_on(self) -> None:
+        """Let a stopped process run again.
+
+        Raises:
+            NotDeliveredError: if it stays stopped.
+        """
+        self._send(signal.SIGCONT)
+        self._until("SR", "does not run again")
+
+    def _send(self, number: signal.Signals) -> None:
+        signal.pidfd_send_signal(self._pidfd, number)
+
+    def _until(self, states: str, problem: str) -> None:
+        """Wait for the kernel itself to say so."""
+        until_s = time.monotonic() + DELIVERY_S
+        while self._state() not in states:
+            if time.monotonic() > until_s:
+                raise NotDeliveredError(f"the canary {problem}")
+            time.sleep(0.005)
+
+    def _state(self) -> str:
+        line = Path(f"/proc/{self._process.pid}/stat").read_text()
+        return line.rpartition(")")[2].split()[0]
+
+    def _end(self) -> None:
+        self._process.kill()
+        self._process.wait()
+
+    def close(self) -> None:
+        """End the process and give the descriptors back."""
+        self._undo.close()

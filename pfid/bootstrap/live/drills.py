@@ -1,0 +1,236 @@
+"""The drills: which fault is really planted for which check, and what must come of it.
+
+Each walks good, bad, good. ``PORT_ADAPTERS`` says which adapters stand behind a port of a world; a
+test holds that every port a watch check reads has all of them driven by some drill.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from pfid.bootstrap.live.canary import Canary
+from pfid.domain.verdict import BOX, Entity
+
+PORT_ADAPTERS: Final[Mapping[str, frozenset[str]]] = {
+    "run": frozenset({"pidfd", "process_table"}),
+    "steps": frozenset({"step_file", "log_reader"}),
+    "log": frozenset({"log_reader"}),
+    "gates": frozenset({"proof_book"}),
+    "clock": frozenset({"clocks"}),
+}
+"""Adapters behind each port, by the name of what they read."""
+
+SECOND: Final = 1.0
+SLOW: Final = 5.0 * SECOND
+RECOMPILE_LINE: Final = (
+    "W1129 12:00:00.000000 4242 torch/_dynamo/convert_frame.py:1016] [4/8] torch._dynamo hit "
+    "config.recompile_limit (8)"
+)
+DEAD_RUN: Final = (
+    "Traceback (most recent call last):\n"
+    '  File "train.py", line 42, in <module>\n'
+    "    main()\n"
+    "RuntimeError: CUDA error: device-side assert triggered\n"
+)
+
+
+class Ground(Protocol):
+    """What a drill stands on."""
+
+    def canary(self, *, expect_step_s: float | None = None, older_text: str = "") -> Canary:
+        """A fresh synthetic run."""
+        ...
+
+    def good(self, about: Canary | Entity, reason: str) -> None:
+        """Wait for PASS with this reason: verdict, event, metric."""
+        ...
+
+    def bad(self, about: Canary | Entity, reason: str) -> None:
+        """Wait for FAIL likewise."""
+        ...
+
+    def prove_again(self) -> None:
+        """Have the daemon prove its gates again."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drill:
+    """One drill.
+
+    Attributes:
+        name: of the drill.
+        check: whose verdict is waited for.
+        adapters: what is really driven.
+        walk: plants and waits.
+        scratch_only: needs a daemon whose limits and proofs may be spoilt, never the box's.
+        timeout_s: for each leg.
+    """
+
+    name: str
+    check: str
+    adapters: frozenset[str]
+    walk: Callable[[Ground], None]
+    scratch_only: bool = False
+    timeout_s: float = 30.0
+
+
+def killed(ground: Ground) -> None:
+    """A process is killed and not reaped: the zombie is no life."""
+    canary = ground.canary()
+    ground.good(canary, "running")
+    canary.kill()
+    ground.bad(canary, "killed_by_signal")
+    ground.good(ground.canary(), "running")
+
+
+def suspended(ground: Ground) -> None:
+    """A process is stopped in the middle of its steps."""
+    canary = ground.canary()
+    canary.step(range(1, 6), SECOND)
+    ground.good(canary, "moving")
+    canary.stop()
+    ground.bad(canary, "suspended")
+    canary.go_on()
+    canary.step(range(6, 11), SECOND)
+    ground.good(canary, "moving")
+
+
+def stalled(ground: Ground) -> None:
+    """Steps stop coming from a process that lives."""
+    canary = ground.canary()
+    canary.step(range(1, 6), SECOND)
+    ground.good(canary, "moving")
+    ground.bad(canary, "stalled")
+    canary.step(range(6, 11), SECOND)
+    ground.good(canary, "moving")
+
+
+def slow_steps(ground: Ground) -> None:
+    """Steps in the step file become five times as long, and short again."""
+    canary = ground.canary(expect_step_s=SECOND)
+    canary.step(range(1, 101), SECOND)
+    ground.good(canary, "normal")
+    canary.step(range(101, 151), SLOW)
+    ground.bad(canary, "shifted")
+    canary.step(range(151, 551), SECOND)
+    ground.good(canary, "normal")
+
+
+def slow_lines(ground: Ground) -> None:
+    """The same out of the log itself, as a trainer prints it."""
+    canary = ground.canary(expect_step_s=SECOND)
+    canary.say(*_iterations(range(1, 101), SECOND))
+    ground.good(canary, "normal")
+    canary.say(*_iterations(range(101, 151), SLOW))
+    ground.bad(canary, "shifted")
+    canary.say(*_iterations(range(151, 551), SECOND))
+    ground.good(canary, "normal")
+
+
+def recompiles(ground: Ground) -> None:
+    """The compiler's warning, and steps that show what it cost."""
+    canary = ground.canary(expect_step_s=SECOND)
+    canary.step(range(1, 101), SECOND)
+    canary.say("training begins")
+    ground.good(canary, "no_hit")
+    canary.say(RECOMPILE_LINE)
+    canary.step(range(101, 151), SLOW)
+    ground.bad(canary, "hit_consequence_seen")
+    fresh = ground.canary(expect_step_s=SECOND)
+    fresh.step(range(1, 101), SECOND)
+    fresh.say("training begins")
+    ground.good(fresh, "no_hit")
+
+
+def second_run(ground: Ground) -> None:
+    """Another run's lines are appended: the counter goes back without a word."""
+    canary = ground.canary()
+    canary.say(*_iterations(range(100, 120), SECOND))
+    ground.good(canary, "one_run")
+    canary.say(*_iterations(range(1, 20), SECOND))
+    ground.bad(canary, "counter_went_back")
+    fresh = ground.canary()
+    fresh.say(*_iterations(range(1, 20), SECOND))
+    ground.good(fresh, "one_run")
+
+
+def dead_run(ground: Ground) -> None:
+    """A relaunch appended to the log of a run that died: its traceback stands before."""
+    canary = ground.canary()
+    canary.say(*_iterations(range(1, 20), SECOND))
+    ground.good(canary, "one_run")
+    appended = ground.canary(older_text=DEAD_RUN)
+    appended.say(*_iterations(range(1, 20), SECOND))
+    ground.bad(appended, "older_bytes")
+    fresh = ground.canary()
+    fresh.say(*_iterations(range(1, 20), SECOND))
+    ground.good(fresh, "one_run")
+
+
+def lost_loss(ground: Ground) -> None:
+    """The printed loss becomes NaN, and finite again."""
+    canary = ground.canary()
+    canary.say(*_iterations(range(1, 20), SECOND))
+    ground.good(canary, "finite")
+    canary.say(*_iterations(range(20, 30), SECOND, loss="nan"))
+    ground.bad(canary, "not_finite")
+    canary.say(*_iterations(range(30, 100), SECOND))
+    ground.good(canary, "finite")
+
+
+def old_proofs(ground: Ground) -> None:
+    """Proofs grow older than the scratch daemon allows, and are made again."""
+    ground.prove_again()
+    ground.good(BOX, "fresh")
+    ground.bad(BOX, "proof_expired")
+    ground.prove_again()
+    ground.good(BOX, "fresh")
+
+
+def _iterations(indices: range, seconds: float, loss: str = "") -> list[str]:
+    """Lines as nanoGPT prints them."""
+    return [
+        f"iter {i}: loss {loss or f'{2 + 1 / (i + 1):.4f}'}, time {seconds * 1000:.2f}ms, mfu 9.00%"
+        for i in indices
+    ]
+
+
+def _drill(
+    check: str,
+    walk: Callable[[Ground], None],
+    *adapters: str,
+    scratch_only: bool = False,
+    timeout_s: float = 30.0,
+) -> Drill:
+    return Drill(
+        name=walk.__name__,
+        check=check,
+        adapters=frozenset(adapters),
+        walk=walk,
+        scratch_only=scratch_only,
+        timeout_s=timeout_s,
+    )
+
+
+DRILLS: Final = (
+    _drill("run_gone", killed, "pidfd"),
+    _drill("run_stalled", suspended, "process_table", "step_file", timeout_s=120.0),
+    _drill("run_stalled", stalled, "step_file", scratch_only=True, timeout_s=60.0),
+    _drill("step_time_regime", slow_steps, "step_file"),
+    _drill("step_time_regime", slow_lines, "log_reader"),
+    _drill("recompile_limit", recompiles, "log_reader", "step_file"),
+    _drill("log_is_one_run", second_run, "log_reader"),
+    _drill("log_is_one_run", dead_run, "log_reader"),
+    _drill("loss_not_finite", lost_loss, "log_reader"),
+    _drill(
+        "gate_proof_stale", old_proofs, "proof_book", "clocks", scratch_only=True, timeout_s=150.0
+    ),
+)
+"""Every drill. Runs of all drills live at the same time; each waits for its own."""
+
+SCRATCH_LIMITS: Final[Mapping[str, Mapping[str, float]]] = {
+    "run_stalled": {"train_s": 6.0, "start_s": 12.0, "suspended_s": 2.0, "factor": 2.0},
+    "gate_proof_stale": {"age_s": 20.0},
+}
+"""Limits of the scratch daemon: short, so that a drill does not take an hour."""

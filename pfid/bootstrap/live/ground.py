@@ -1,0 +1,99 @@
+"""What a drill stands on: canaries of its own, a witness, and a record of the legs it walked."""
+
+import tempfile
+import time
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+from pfid.adapters.control_client import ControlClient
+from pfid.bootstrap.live.canary import Canary
+from pfid.bootstrap.live.drills import Drill
+from pfid.bootstrap.live.witness import Expected, Witness
+from pfid.domain.outcome import Outcome
+from pfid.domain.verdict import Entity
+from pfid.wire.control import Done, RunSelftest
+
+LEGS: Final = (Outcome.PASS, Outcome.FAIL, Outcome.PASS)
+PROVE_S: Final = 60.0
+
+
+@dataclass(slots=True, kw_only=True)
+class Legs:
+    """What was seen, in order, and how long each took from planting to metric, seconds."""
+
+    outcomes: list[Outcome] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
+
+    @property
+    def complete(self) -> bool:
+        """Whether good, bad and good again were all seen."""
+        return tuple(self.outcomes) == LEGS
+
+    @property
+    def detection_s(self) -> float | None:
+        """Seconds from the planted fault to verdict, event and metric."""
+        return self.seconds[1] if len(self.seconds) > 1 else None
+
+
+class DrillGround:
+    """The ground of one drill, given back whole at its end."""
+
+    def __init__(self, drill: Drill, socket: Path, page_url: str) -> None:
+        """Connect to the daemon at ``socket``.
+
+        Raises:
+            ControlError: if nobody listens there.
+        """
+        self.legs = Legs()
+        self._drill = drill
+        self._undo = ExitStack()
+        self._client = self._undo.enter_context(ControlClient(socket))
+        self._witness = Witness(self._client, page_url)
+        self._folder = Path(self._undo.enter_context(tempfile.TemporaryDirectory("-pfid-drill")))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._undo.close()
+
+    def canary(self, *, expect_step_s: float | None = None, older_text: str = "") -> Canary:
+        """A fresh synthetic run."""
+        folder = Path(tempfile.mkdtemp(dir=self._folder))
+        canary = Canary(self._client, folder, expect_step_s=expect_step_s, older_text=older_text)
+        self._undo.callback(canary.close)
+        return canary
+
+    def good(self, about: Canary | Entity, reason: str) -> None:
+        """Wait for PASS."""
+        self._wait(about, Outcome.PASS, reason)
+
+    def bad(self, about: Canary | Entity, reason: str) -> None:
+        """Wait for FAIL."""
+        self._wait(about, Outcome.FAIL, reason)
+
+    def prove_again(self) -> None:
+        """Have the daemon prove its gates again."""
+        self._client.ask(RunSelftest(), Done, timeout_s=PROVE_S)
+
+    def _wait(self, about: Canary | Entity, outcome: Outcome, reason: str) -> None:
+        began_s = time.monotonic()
+        synthetic = isinstance(about, Canary)
+        expected = Expected(
+            check=self._drill.check,
+            entity=about.entity if isinstance(about, Canary) else about,
+            outcome=outcome,
+            reason=reason,
+            synthetic=synthetic,
+        )
+        self._witness.wait_for(expected, self._drill.timeout_s)
+        self.legs.outcomes.append(outcome)
+        self.legs.seconds.append(time.monotonic() - began_s)

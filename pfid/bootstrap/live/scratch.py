@@ -1,0 +1,86 @@
+"""A daemon of our own in a scratch folder, for drills that may spoil its limits and proofs."""
+
+import contextlib
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from pfid.adapters.control_client import ControlClient
+from pfid.bootstrap.live.drills import SCRATCH_LIMITS
+from pfid.domain.errors import ControlError, PfidError
+
+START_S: Final = 30.0
+STOP_S: Final = 15.0
+LOG_TAIL_CHARS: Final = 2_000
+
+
+class ScratchDaemonError(PfidError):
+    """The scratch daemon did not come up; the message holds the end of its log."""
+
+
+@contextlib.contextmanager
+def scratch_daemon() -> Iterator[Path]:
+    """Start a daemon with short limits, yield its socket, and end it.
+
+    Raises:
+        ScratchDaemonError: if it does not come up.
+    """
+    with tempfile.TemporaryDirectory(prefix="pfid-live-") as folder:
+        root = Path(folder)
+        config = root / "pfid.toml"
+        config.write_text(_config(root))
+        with (root / "daemon.log").open("wb") as log:
+            process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
+                [sys.executable, "-P", "-m", "pfid", "daemon", "--config", str(config)],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env=_environment(),
+                start_new_session=True,
+            )
+        try:
+            _wait(process, root)
+            yield root / "control.sock"
+        finally:
+            _end(process)
+
+
+def _config(root: Path) -> str:
+    limits = "".join(
+        f"[checks.{check}.limits]\n" + "".join(f"{n} = {v}\n" for n, v in values.items())
+        for check, values in SCRATCH_LIMITS.items()
+    )
+    return (
+        f'[daemon]\nstate_directory = "{root / "state"}"\nsocket = "{root / "control.sock"}"\n'
+        f'[page]\nlisten = ["127.0.0.1:0"]\n{limits}'
+    )
+
+
+def _environment() -> dict[str, str]:
+    """Ours, without what would make it speak for the box's daemon or find it."""
+    dropped = {"NOTIFY_SOCKET", "LISTEN_FDS", "LISTEN_PID", "PFID_SOCKET", "STATE_DIRECTORY"}
+    return {k: v for k, v in os.environ.items() if k not in dropped}
+
+
+def _wait(process: "subprocess.Popen[bytes]", root: Path) -> None:
+    until_s = time.monotonic() + START_S
+    while time.monotonic() < until_s and process.poll() is None:
+        with contextlib.suppress(ControlError), ControlClient(root / "control.sock", 1.0):
+            return
+        time.sleep(0.05)
+    tail = (root / "daemon.log").read_text(errors="replace")[-LOG_TAIL_CHARS:]
+    raise ScratchDaemonError(f"the scratch daemon did not come up: {tail}")
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    process.terminate()
+    try:
+        process.wait(STOP_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()

@@ -1,0 +1,154 @@
+"""All drills at once through one daemon, and what they came to, check by check."""
+
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from pfid.adapters.control_client import ControlClient
+from pfid.bootstrap.live.canary import Canary
+from pfid.bootstrap.live.drills import DRILLS, Drill
+from pfid.bootstrap.live.ground import DrillGround
+from pfid.bootstrap.live.scratch import scratch_daemon
+from pfid.domain.errors import ControlError, PfidError
+from pfid.domain.gate import Gate
+
+CONNECT_S: Final = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DrillResult:
+    """What one drill came to.
+
+    Attributes:
+        drill: its name.
+        check: whose verdict was waited for.
+        ok: True, False, or None where it cannot be tried here.
+        why: what failed, or why it was not tried.
+        detection_s: from the planted fault to verdict, event and metric.
+        adapters: what was really driven.
+    """
+
+    drill: str
+    check: str
+    ok: bool | None
+    why: str = ""
+    detection_s: float | None = None
+    adapters: tuple[str, ...] = ()
+
+
+def run_drills(
+    socket: Path,
+    page_url: str | None,
+    *,
+    scratch: bool,
+    only: str | None = None,
+    drills: Sequence[Drill] = DRILLS,
+    told: Callable[[DrillResult], None] = lambda _: None,
+) -> tuple[DrillResult, ...]:
+    """Walk every drill at the same time.
+
+    Args:
+        socket: of the daemon.
+        page_url: its metrics page; None if it serves none.
+        scratch: whether that daemon is ours to spoil.
+        only: drills of one check.
+        drills: which.
+        told: called with each result as it comes, from the drill's thread.
+    """
+    chosen = [d for d in drills if only in (None, d.check)]
+
+    def walk(drill: Drill) -> DrillResult:
+        result = _walk(drill, socket, page_url, scratch=scratch)
+        told(result)
+        return result
+
+    with ThreadPoolExecutor(max_workers=max(len(chosen), 1)) as pool:
+        return tuple(pool.map(walk, chosen))
+
+
+def _walk(drill: Drill, socket: Path, page_url: str | None, *, scratch: bool) -> DrillResult:
+    result = DrillResult(
+        drill=drill.name, check=drill.check, ok=None, adapters=tuple(sorted(drill.adapters))
+    )
+    if drill.scratch_only and not scratch:
+        return replace(result, why="would spoil the limits or proofs of a daemon that is in use")
+    if page_url is None:
+        return replace(result, why="the daemon serves no page, so no metric can be seen")
+    try:
+        with DrillGround(drill, socket, page_url) as ground:
+            drill.walk(ground)
+            legs = ground.legs
+    except (PfidError, OSError) as error:
+        return replace(result, ok=False, why=str(error))
+    if not legs.complete:
+        walked = ", ".join(o.value for o in legs.outcomes) or "nothing"
+        return replace(result, ok=False, why=f"walked {walked}: good, bad and good were wanted")
+    return replace(result, ok=True, detection_s=legs.detection_s)
+
+
+def run_live(
+    box: Path, only: str | None = None, told: Callable[[DrillResult], None] = lambda _: None
+) -> tuple[DrillResult, ...]:
+    """Walk every drill: through the box's daemon if one answers, else through one of our own.
+
+    Drills that would spoil a daemon in use go through one of our own in either case.
+
+    Args:
+        box: socket of the box's daemon.
+        only: drills of one check.
+        told: called with each result as it comes.
+
+    Raises:
+        ScratchDaemonError: if a daemon of our own does not come up.
+        ControlError: if a daemon that answered stops answering.
+    """
+    chosen = [d for d in DRILLS if only in (None, d.check)]
+    spoiling = [d for d in chosen if d.scratch_only or not answers(box)]
+    through_box = [d for d in chosen if d not in spoiling]
+    results: list[DrillResult] = []
+    if through_box:
+        url = page_url_of(box)
+        results += run_drills(box, url, scratch=False, drills=through_box, told=told)
+    if spoiling:
+        with scratch_daemon() as own:
+            url = page_url_of(own)
+            results += run_drills(own, url, scratch=True, drills=spoiling, told=told)
+    return tuple(results)
+
+
+def answers(socket: Path) -> bool:
+    """Whether a daemon listens there."""
+    try:
+        with ControlClient(socket, CONNECT_S):
+            return True
+    except ControlError:
+        return False
+
+
+def page_url_of(socket: Path) -> str | None:
+    """Ask a daemon where its page is, by registering a canary that is ended at once.
+
+    Raises:
+        ControlError: if the daemon does not answer.
+    """
+    with tempfile.TemporaryDirectory() as folder, ControlClient(socket) as client:
+        canary = Canary(client, Path(folder))
+        canary.close()
+        return canary.metrics_url
+
+
+def with_live(gates: Iterable[Gate], results: Sequence[DrillResult]) -> tuple[Gate, ...]:
+    """Enter the live leg into gates: true if every drill of the check that ran was good.
+
+    A check without a drill, or whose drills cannot be tried here, has None.
+    """
+    return tuple(_with_leg(g, [r for r in results if r.check == g.check]) for g in gates)
+
+
+def _with_leg(gate: Gate, results: Sequence[DrillResult]) -> Gate:
+    tried = [r.ok for r in results if r.ok is not None]
+    live = all(tried) if tried else None
+    return replace(gate, proven_to=replace(gate.proven_to, live=live))
