@@ -16,19 +16,20 @@ from pfid.adapters.http_server.connection import (
     REQUEST_DEADLINE_S,
     RESPONSE_DEADLINE_S,
 )
+from pfid.adapters.http_server.server import ACCEPT_PAUSE_S
 from pfid.config.address import Address
 
 REQUEST = b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"
 
 
 class Clock:
-    """Monotonic seconds that a test can move."""
+    """Monotonic seconds that stand still unless a test moves them."""
 
     def __init__(self):
-        self.ahead_s = 0.0
+        self.ahead_s = 1_000.0
 
     def __call__(self):
-        return time.monotonic() + self.ahead_s
+        return self.ahead_s
 
 
 @pytest.fixture
@@ -148,8 +149,14 @@ def test_a_byte_now_and_then_does_not_move_the_deadline(server, connect, clock):
 
 
 @pytest.mark.full
-def test_the_deadline_comes_without_anybody_else_calling(server, connect):
-    assert closed(connect(b"GET /"))
+def test_the_deadline_comes_without_anybody_else_calling():
+    server = PageServer([Address("127.0.0.1", 0)])
+    server.start()
+    with socket.create_connection((server.addresses[0].host, server.addresses[0].port)) as sock:
+        sock.settimeout(20)
+        sock.sendall(b"GET /")
+        assert closed(sock)
+    server.stop()
     assert server.evicted == 1
 
 
@@ -253,7 +260,7 @@ def test_a_client_that_resets_leaves_nothing_behind(server, connect):
     assert scrape(connect).startswith(b"HTTP/1.1 200 OK")
 
 
-def test_out_of_descriptors_the_server_waits_and_comes_back(server, connect):
+def test_out_of_descriptors_the_server_waits_and_comes_back(server, connect, clock):
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     waiting = connect()
     waiting.close()
@@ -268,9 +275,13 @@ def test_out_of_descriptors_the_server_waits_and_comes_back(server, connect):
         client.connect((server.addresses[0].host, server.addresses[0].port))
         client.sendall(REQUEST)
         until(lambda: server._paused_until_s is not None)
+        watched = {key.fileobj for key in server._selector.get_map().values()}
+        assert not watched & set(server._listeners), "the refusal is asked for again and again"
     finally:
         for fd in held:
             os.close(fd)
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    clock.ahead_s += ACCEPT_PAUSE_S
     assert client.recv(65536).startswith(b"HTTP/1.1 200 OK")
     client.close()
+    assert scrape(connect).startswith(b"HTTP/1.1 200 OK")
