@@ -41,14 +41,6 @@ def size_of(event: StepEvent, by: SizedBy | None) -> float | None:
     return None
 
 
-def sized_by(events: Sequence[StepEvent]) -> SizedBy | None:
-    """Say which size all of the events know: width before tokens; None if neither."""
-    for by in SizedBy:
-        if events and all(size_of(e, by) is not None for e in events):
-            return by
-    return None
-
-
 def expected_s(baseline: Baseline, event: StepEvent) -> float:
     """Seconds that one step of ``event`` should take.
 

@@ -166,3 +166,21 @@ def test_a_few_readings_of_whole_seconds_hold_nothing_up():
     taken = after([event(1.0), whole, whole, *fine]).baseline
     assert taken.median_s == pytest.approx(0.1 / 7)
     assert taken.n == 210
+
+
+def test_sizes_of_short_steps_are_averaged_with_them():
+    events = [event(1e-6 * w, index=i, width=w) for i, w in enumerate([1_000, 3_000, 20_000] * 500)]
+    taken = after(events).baseline
+    assert taken.sized_by is SizedBy.WIDTH
+    assert taken.max_size <= 20_000
+    assert taken.linear_s_per_width == pytest.approx(1e-6, rel=0.01)
+
+
+def test_the_state_of_a_fine_clock_is_not_mixed_with_a_coarse_one():
+    coarse = event(0.0, interval_steps=3, clock=StepClock.COUNTER)
+    fine = event(0.01, clock=StepClock.ARRIVAL)
+    assert [t.coarse for t in after([event(1.0), coarse, fine, coarse]).taken] == [
+        True,
+        False,
+        True,
+    ]

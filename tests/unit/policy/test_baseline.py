@@ -84,6 +84,11 @@ def test_an_expectation_borrows_how_time_grows_with_width():
     assert (chosen.sized_by, chosen.max_size, chosen.spread) == (SizedBy.WIDTH, 9_000.0, 1.4)
 
 
+def test_an_expectation_stands_by_itself():
+    chosen = choose_baseline(60.0, [], None)
+    assert (chosen.median_s, chosen.sized_by, chosen.spread) == (60.0, None, None)
+
+
 def test_a_run_leaves_its_median_and_the_shape_of_its_early_steps():
     left = earlier_run(summary=summary(), own_early=SIZED, regime=Outcome.PASS, ended_at_s=7.0)
     assert left.passed
