@@ -19,6 +19,7 @@ from pfid.formats.line_count import LineCount
 from pfid.formats.marker_log import MarkerLog
 from pfid.formats.reading import Reading
 from pfid.formats.series import MEMORY_POINTS, Series
+from pfid.formats.step_events import step_event
 from pfid.formats.tracker import Taken, Tracker
 
 MAX_LOSSES: Final = 64
@@ -225,19 +226,7 @@ class LogParser:
             phase = self._gap if reading.pauses_inside else phase
             self._gap = None
         self._phase = Phase.TRAIN
-        return StepEvent(
-            index=series.last_index,
-            seconds=timing.seconds,
-            clock=timing.clock,
-            interval_steps=timing.interval,
-            phase=phase,
-            rank=reading.rank,
-            writer=series.writer,
-            tokens=reading.tokens,
-            width=reading.width,
-            loss=reading.loss,
-            at_s=at_s,
-        )
+        return step_event(series.last_index, timing, phase, reading, series.writer, at_s)
 
     def phase(self) -> Phase | None:
         """Return what the run does now, as far as its log says; None if it says nothing."""

@@ -1,5 +1,8 @@
 """What must hold for any bytes in any chunks."""
 
+import math
+from dataclasses import replace
+
 import msgspec
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -46,6 +49,8 @@ def test_chunking_does_not_matter_and_nothing_raises(data: bytes, cuts: list[int
         events += parser.feed(data[begin:cut])
         begin = max(begin, min(cut, len(data)))
     events += parser.finish()
+    for event in events:
+        assert replace(event) == event or math.isnan(event.loss or 0.0)
     assert (repr(events), repr(parser.facts())) == _whole(data)
 
 

@@ -12,7 +12,6 @@ from pfid.formats.line_text import split_label, without_ansi
 from pfid.formats.numbers import duration_s, real
 
 TRIGGERS: Final = (rb"\[\d{1,9}:\d\d(?::\d\d)?[<,]",)
-_BEGIN: Final = re.compile(rb"\[(?=\d+:)")
 _FIGURES: Final = re.compile(
     rb"\[(\d{1,9}:\d\d(?::\d\d)?)(?:<[^,\]]{0,30})?, *"
     rb"(?:(\?|[\d.]{1,20}(?:e[+-]?\d{1,3})?)([kMGTP]?) ?(?:s/([A-Za-z]{1,20})|([A-Za-z]{1,20})/s))"
@@ -54,21 +53,25 @@ class Bar(NamedTuple):
 def read_bar(raw: bytes) -> Bar | None:
     """Return the bar a line holds, None if it holds none or counts in thousands (SI)."""
     rank, text = split_label(without_ansi(raw))
-    for begin in _BEGIN.finditer(text):
-        at = begin.start()
+    at = text.find(b"[")
+    while at >= 0:
         figures = _FIGURES.match(text, at)
-        count = None if figures is None else _count(text, at)
-        if figures is not None and count is not None:
-            return _bar(raw, text, figures, count, rank)
+        if figures is not None:
+            count = _count(text, at)
+            if count is not None:
+                return _bar(raw, text, figures, count, rank)
+        at = text.find(b"[", at + 1)
     return None
 
 
 def _count(text: bytes, end: int) -> re.Match[bytes] | None:
-    """Find ``10/1312`` or ``1200it`` in front of the brackets; 1.2k is no counter of steps."""
-    begin = max(text.rfind(b" ", 0, end - 1), text.rfind(b"|", 0, end - 1)) + 1
-    return _COUNT.match(text, begin, end) or _COUNT.match(
-        text, text.rfind(b" ", 0, max(begin - 1, 0)) + 1, end
-    )
+    """Find ``10/1312 `` or ``1000 examples `` that ends at ``end``; 1.2k is no counter of steps."""
+    word = text.rfind(b" ", 0, end - 1) + 1
+    begin = text.rfind(b"|", word, end) + 1 or word
+    count = _COUNT.match(text, begin, end)
+    if count is None and word:
+        count = _COUNT.match(text, text.rfind(b" ", 0, word - 1) + 1, end)
+    return count
 
 
 def _bar(

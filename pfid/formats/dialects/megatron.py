@@ -17,9 +17,8 @@ NAME: Final = "megatron"
 TRIGGERS: Final = (rb"\(ms\): {1,12}\d",)
 _ITERATION: Final = re.compile(rb"iteration +(\d{1,15})/ *(\d{1,15}) \|")
 _TIME: Final = b"elapsed time per iteration (ms): "
-_REST: Final = re.compile(
-    rb" *([\d.]{1,30})[^\r\n]*?(?:\| (?:lm[ -]loss|loss|reduced_train_loss): +([-+\w.]{1,30})|\Z)"
-)
+_MILLISECONDS: Final = re.compile(rb" *([\d.]{1,30})")
+_LOSS: Final = re.compile(rb"loss: +([-+\w.]{1,30})")
 _SKIPPED: Final = b"| number of skipped iterations: "
 
 
@@ -28,12 +27,13 @@ def read(raw: bytes) -> Reading | None:
     rank, text = split_label(without_ansi(raw))
     at = text.find(_TIME)
     found = _ITERATION.search(text, 0, at) if at > 0 else None
-    rest = None if found is None else _REST.match(text, at + len(_TIME))
-    if found is None or rest is None:
+    time = None if found is None else _MILLISECONDS.match(text, at + len(_TIME))
+    if found is None or time is None:
         return None
-    index, milliseconds = whole(found[1]), finite(rest[1])
+    index, milliseconds = whole(found[1]), finite(time[1])
     if index is None or milliseconds is None:
         return None
+    loss = _LOSS.search(text, time.end())
     return Reading(
         dialect=NAME,
         key=NAME,
@@ -43,7 +43,7 @@ def read(raw: bytes) -> Reading | None:
         total=whole(found[2]),
         pauses_inside=False,
         rank=rank,
-        loss=real(rest[2]),
+        loss=None if loss is None else real(loss[1]),
         skipped=_skipped(text),
     )
 
