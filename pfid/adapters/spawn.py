@@ -18,6 +18,8 @@ from pfid.domain.errors import ExecError
 NOT_FOUND: Final = 127
 NOT_EXECUTABLE: Final = 126
 _GATE_NEVER_OPENED: Final = 125
+_FIRST_LISTENING: Final = 3
+_OPEN_MAX: Final = 4096
 _RESTORED: Final = (signal.SIGPIPE, signal.SIGXFSZ)
 """Python ignores them at start; a program expects them as they are by default."""
 
@@ -83,6 +85,18 @@ class GatedChild:
     def _close(self) -> None:
         os.close(self._gate)
         os.close(self._report)
+
+
+def keep_listening_descriptors(environ: Mapping[str, str]) -> None:
+    """Keep what systemd handed this very process from every child.
+
+    Descriptors that somebody else opened for the command on purpose stay open for it.
+    """
+    count = environ.get("LISTEN_FDS", "")
+    if environ.get("LISTEN_PID") == str(os.getpid()) and count.isascii() and count.isdigit():
+        for descriptor in range(_FIRST_LISTENING, _FIRST_LISTENING + min(int(count), _OPEN_MAX)):
+            with suppress(OSError):
+                os.set_inheritable(descriptor, False)
 
 
 def spawn_gated(start: ChildStart) -> GatedChild:

@@ -222,6 +222,7 @@ def build_launcher(
     Raises:
         ConfigError: if the environment names no home.
     """
+    spawn.keep_listening_descriptors(environ)
     records = user_records(environ)
     return Launcher(
         box=build_box(records, children, say),

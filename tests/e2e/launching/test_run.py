@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -251,6 +252,26 @@ def test_the_child_gets_its_run_and_none_of_what_was_meant_for_the_launcher(user
     assert env["PYTHONUNBUFFERED"] == "1"
     assert not {"NOTIFY_SOCKET", "LISTEN_FDS", "LISTEN_PID", "WATCHDOG_USEC"} & set(env)
     assert eval(re.search(r"FDS (.*)", shown)[1]) in (["0", "1", "2", "3"], ["0", "1", "3", "2"])
+
+
+def test_listening_descriptors_stay_with_the_launcher_but_others_pass(user):
+    """systemd hands descriptors from 3 on to one pid; here a shell that becomes pfid."""
+    script = (
+        "exec 3</dev/null 4</dev/null 5</dev/zero; export LISTEN_FDS=2 LISTEN_PID=$$; "
+        'exec "$@" run --name train -- ls -l /proc/self/fd'
+    )
+    done = subprocess.run(
+        ["sh", "-c", script, "sh", sys.executable, "-P", "-m", "pfid"],
+        cwd=user.work,
+        env=user.environ,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "5 -> /dev/zero" in user.text(), "a descriptor meant for the command"
+    assert user.text().count("-> /dev/null") == 1, "its stdin, and neither 3 nor 4"
 
 
 def test_the_child_leads_its_own_group_and_starts_with_no_signal_blocked_or_ignored(user):

@@ -1,0 +1,101 @@
+"""What `pfid run -- true` adds to `true`, beside other programs that start a program.
+
+Each round runs every command once, so that a busy moment hits all alike. pfid starts an engine
+in the background for every run; it is waited for between rounds, or it would be timed too.
+"""
+
+import os
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROUNDS = 15
+LIMIT_MS = 250
+BIN = Path(sys.executable).parent
+IN_PYTHON = "import subprocess, sys; sys.exit(subprocess.call(sys.argv[1:]))"
+
+
+def main() -> int:
+    """Print the table."""
+    commands = {
+        "true": ["true"],
+        "pfid run -- true": [BIN / "pfid", "run", "--name", "bench", "--", "true"],
+        "setsid --wait true": ["setsid", "--wait", "true"],
+        "timeout 60 true": ["timeout", "60", "true"],
+        "python: subprocess.call": [sys.executable, "-c", IN_PYTHON, "true"],
+    }
+    if (BIN / "torchrun").exists():
+        commands["torchrun --no-python true"] = [BIN / "torchrun", "--no-python", "true"]
+    commands = {name: words for name, words in commands.items() if shutil.which(words[0])}
+    with tempfile.TemporaryDirectory() as place:
+        wall, cpu = _measure(commands, Path(place))
+    bare = statistics.median(wall["true"])
+    print(f"added to `true`, milliseconds, {ROUNDS} rounds (torchrun: 3)")
+    print(f"{'':28}{'min':>8}{'median':>8}{'max':>8}{'cpu':>8}")
+    for name, seconds in wall.items():
+        added = [(s - bare) * 1000 for s in seconds]
+        limit = f"  limit: {LIMIT_MS}" if name.startswith("pfid") else ""
+        print(
+            f"{name:28}{min(added):8.0f}{statistics.median(added):8.0f}{max(added):8.0f}"
+            f"{statistics.median(cpu[name]) * 1000:8.0f}{limit}"
+        )
+    return 0
+
+
+def _measure(
+    commands: dict[str, list[str | Path]], place: Path
+) -> tuple[dict[str, list[float]], dict[str, list[float]]]:
+    environ = os.environ | {
+        "XDG_STATE_HOME": str(place / "state"),
+        "PFID_SOCKET": str(place / "no.sock"),
+    }
+    wall: dict[str, list[float]] = {name: [] for name in commands}
+    cpu: dict[str, list[float]] = {name: [] for name in commands}
+    for number in range(ROUNDS):
+        for name, words in commands.items():
+            if name.startswith("torchrun") and number >= 3:
+                continue
+            before, began_s = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+            subprocess.run(
+                words,
+                cwd=place,
+                env=environ,
+                check=True,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+            wall[name].append(time.perf_counter() - began_s)
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            cpu[name].append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+            if name.startswith("pfid"):
+                _wait_for_engines(place)
+    return wall, cpu
+
+
+def _wait_for_engines(place: Path) -> None:
+    """Until every run's engine has been told of its end, at most 20 s: it starts beside the run."""
+    deadline_s = time.monotonic() + 20
+    while time.monotonic() < deadline_s:
+        if not any(_is_engine_at_work(entry, place) for entry in Path("/proc").iterdir()):
+            return
+        time.sleep(0.2)
+
+
+def _is_engine_at_work(entry: Path, place: Path) -> bool:
+    """An engine that comes up has not bound its socket yet."""
+    try:
+        words = (entry / "cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return False
+    if b"--embedded" not in words or os.fsencode(place) not in words[-2]:
+        return False
+    return not (Path(os.fsdecode(words[-2])) / "engine" / "metrics_url").exists()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
