@@ -1,6 +1,5 @@
 """A check as data: what it reads, how it judges, and the controls that prove it."""
 
-import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, is_dataclass
@@ -144,7 +143,7 @@ AnyCheck = Check[Any, Any]
 def _problems(check: AnyCheck) -> list[str]:
     found = [f"reason {r!r} is no identifier" for r in check.reasons if not _REASON.match(r)]
     found += [f"reason {r!r} belongs to the runner" for r in check.reasons if r in RUNNER_REASONS]
-    if not inspect.cleandoc(check.runbook or ""):
+    if not (check.runbook or "").strip():
         found.append("no runbook: give it the module's docstring")
     if not check.reads:
         found.append("reads nothing: name the ports of the world it reads")

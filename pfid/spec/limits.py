@@ -29,7 +29,8 @@ def limit(
     Raises:
         CheckDefinitionError: unless exactly one usable shift is given.
     """
-    if (factor is None) == (delta is None) or (factor or 2) <= 1 or (delta or 1) < 1:
+    one = (factor is None) != (delta is None)
+    if not one or (factor is not None and not factor > 1) or (delta is not None and delta < 1):
         raise CheckDefinitionError("a limit needs either factor > 1 or delta >= 1")
     shift = ("factor", factor) if factor is not None else ("delta", delta)
     return field(default=default, metadata={_SHIFT: shift, _UNIT: unit})

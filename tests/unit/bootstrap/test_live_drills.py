@@ -1,0 +1,172 @@
+"""The live leg covers every adapter that watch checks read, and cannot pass without a fault."""
+
+import dataclasses
+import os
+import socket
+
+import pytest
+
+from pfid.bootstrap.live import drills as drill_table
+from pfid.bootstrap.live.canary import NotDeliveredError
+from pfid.bootstrap.live.drills import DRILLS, PORT_ADAPTERS, SCRATCH_LIMITS, Drill
+from pfid.bootstrap.live.ground import Legs
+from pfid.bootstrap.live.session import DrillResult, run_drills, with_live
+from pfid.bootstrap.selftest import Bench, selftest
+from pfid.config.model import CheckOptions, Config
+from pfid.domain.gate import Gate, GateState, ProvenTo
+from pfid.domain.names import CheckName
+from pfid.domain.outcome import Outcome
+from pfid.formats.log_stream import LogParser
+from pfid.host.registry import Where, discover
+from pfid.spec.check import Stage
+from pfid.spec.ports.log import Marker
+from pfid.wire.worlds import PORTS
+
+WATCH = [r.check for r in discover(Where(stages=(Stage.WATCH,), entry_points=False)).checks]
+
+
+def test_every_port_has_its_adapters_named():
+    assert set(PORT_ADAPTERS) == set(PORTS)
+
+
+@pytest.mark.parametrize("check", WATCH, ids=lambda c: c.name)
+def test_every_watch_check_has_a_drill(check):
+    assert [d.name for d in DRILLS if d.check == check.name], f"add a live drill for {check.name}"
+
+
+@pytest.mark.parametrize("check", WATCH, ids=lambda c: c.name)
+def test_every_adapter_behind_the_ports_it_reads_is_really_driven(check):
+    needed = set().union(*(PORT_ADAPTERS[port] for port in check.reads))
+    driven = set().union(*(d.adapters for d in DRILLS))
+    assert needed <= driven
+
+
+def test_drills_speak_of_checks_and_reasons_that_exist():
+    known = {c.name: c for c in WATCH}
+    assert {d.check for d in DRILLS} <= set(known)
+    assert len({d.name for d in DRILLS}) == len(DRILLS)
+
+
+def test_every_check_stays_proven_under_the_scratch_daemons_limits():
+    checks = {n: CheckOptions(limits=dict(v)) for n, v in SCRATCH_LIMITS.items()}
+    standing = selftest(Bench(config=Config(checks=checks)), (Stage.WATCH,))
+    assert [g.why for g in standing.unproven] == []
+
+
+def test_the_planted_text_is_what_the_reader_knows():
+    parser = LogParser()
+    events = parser.feed("\n".join([*drill_table._iterations(range(5), 1.0), ""]).encode(), 1.0)
+    assert [e.seconds for e in events] == [1.0] * 5
+    parser.feed(f"{drill_table.RECOMPILE_LINE}\n{drill_table.DEAD_RUN}".encode(), 1.0)
+    assert {Marker.RECOMPILE_LIMIT, Marker.TRACEBACK} <= set(parser.facts().markers)
+
+
+def walk_nothing(_ground):
+    return None
+
+
+def drill(walk, **more):
+    return Drill(name="d", check="run_gone", adapters=frozenset({"pidfd"}), walk=walk, **more)
+
+
+@pytest.fixture
+def listener(tmp_path):
+    """Something that can be connected to, so that a drill gets as far as its own legs."""
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(tmp_path / "s"))
+        server.listen(8)
+        yield tmp_path / "s"
+
+
+def walked(walk, listener, page_url="http://127.0.0.1:9/metrics", **more):
+    (result,) = run_drills(listener, page_url, scratch=False, drills=[drill(walk, **more)])
+    return result
+
+
+def test_a_drill_that_walks_no_legs_has_shown_nothing(listener):
+    result = walked(walk_nothing, listener)
+    assert result.ok is False
+    assert "walked nothing" in result.why
+
+
+def test_a_fault_that_was_not_delivered_fails_the_drill(listener):
+    def undelivered(_):
+        raise NotDeliveredError("the canary was not killed")
+
+    result = walked(undelivered, listener)
+    assert (result.ok, result.why) == (False, "the canary was not killed")
+
+
+@pytest.mark.parametrize(
+    "outcomes", [[], [Outcome.PASS], [Outcome.PASS, Outcome.FAIL], [Outcome.PASS] * 3]
+)
+def test_only_good_bad_good_is_complete(outcomes):
+    assert not Legs(outcomes=outcomes).complete
+    assert Legs(outcomes=[Outcome.PASS, Outcome.FAIL, Outcome.PASS]).complete
+
+
+def test_a_daemon_in_use_is_not_spoilt(listener):
+    result = walked(walk_nothing, listener, scratch_only=True)
+    assert result.ok is None
+    assert "in use" in result.why
+
+
+def test_without_a_page_nothing_is_claimed(listener):
+    result = walked(walk_nothing, listener, page_url=None)
+    assert result.ok is None
+    assert "no page" in result.why
+
+
+def test_nobody_there_is_a_failure_not_a_success(tmp_path):
+    assert walked(walk_nothing, tmp_path / "nobody").ok is False
+
+
+def gate(name):
+    return Gate(
+        check=CheckName(name),
+        stage="watch",
+        state=GateState.PROVEN,
+        proven_to=ProvenTo(controls=True, sabotage=True),
+    )
+
+
+@pytest.mark.parametrize(
+    ("oks", "live"),
+    [([], None), ([None], None), ([True], True), ([True, None], True), ([True, False], False)],
+)
+def test_the_live_leg_is_true_only_if_every_drill_that_ran_was_good(oks, live):
+    results = [DrillResult(drill=str(i), check="a", ok=ok) for i, ok in enumerate(oks)]
+    others = [DrillResult(drill="x", check="b", ok=False)]
+    a, b = with_live([gate("a"), gate("b")], [*results, *others])
+    assert a.proven_to.live is live
+    assert b.proven_to.live is False
+    assert dataclasses.replace(a.proven_to, live=None) == gate("a").proven_to
+
+
+def test_a_canary_that_is_not_killed_is_noticed(monkeypatch, tmp_path):
+    from pfid.bootstrap.live import canary as module
+    from pfid.wire.control import Registered
+
+    class Client:
+        def ask(self, request, _kind, fds=()):
+            assert request.synthetic
+            assert len(fds) == 3
+            return Registered(run_id=request.run_id, metrics_url="http://x/metrics")
+
+    monkeypatch.setattr(module, "DELIVERY_S", 0.1)
+    canary = module.Canary(Client(), tmp_path)
+    try:
+        monkeypatch.setattr(canary, "_send", lambda _: None)
+        for act in (canary.kill, canary.stop):
+            with pytest.raises(NotDeliveredError):
+                act()
+        monkeypatch.undo()
+        canary.stop()
+        canary.go_on()
+        canary.kill()
+        monkeypatch.setattr(os, "write", lambda *_: 0)
+        with pytest.raises(NotDeliveredError):
+            canary.say("a line that never arrives")
+    finally:
+        monkeypatch.undo()
+        canary.close()
