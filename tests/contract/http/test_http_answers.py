@@ -66,6 +66,16 @@ def test_before_the_first_page_metrics_are_unavailable(serve, get):
     assert get(serve(page=None))[0] == 503
 
 
+def test_what_a_selftest_made_stands_on_a_page_of_its_own(serve, get):
+    server = serve(page=b"real\n")
+    before = get(server, "/-/selftest")[0]
+    server.publish_selftest(b"made\n")
+    during = get(server, "/-/selftest")[2], get(server)[2]
+    server.publish_selftest(None)
+    assert (before, during) == (503, (b"made\n", b"real\n"))
+    assert get(server, "/-/selftest")[0] == 503
+
+
 def test_ready_only_when_told(serve, get):
     server = serve()
     before = get(server, "/-/ready")[0]
