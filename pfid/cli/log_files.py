@@ -21,7 +21,7 @@ class LogFile:
         zipped = size_bytes is not None and raw.read(2) == _GZIP_MAGIC
         if size_bytes is not None:
             raw.seek(0)
-        self._bytes: IO[bytes] = gzip.GzipFile(fileobj=raw) if zipped else raw
+        self._bytes: IO[bytes] | gzip.GzipFile = gzip.GzipFile(fileobj=raw) if zipped else raw
 
     @property
     def long(self) -> bool:

@@ -112,6 +112,7 @@ def _dispatch(targets: tuple[_Target, ...]) -> dict[int, _Target | _Choice]:
 
 
 def _targets(presets: Mapping[str, Mapping[str, str]]) -> tuple[_Target, ...]:
+    json = json_lines.JsonLines(presets)
     return (
         _Target("bar", bar.TRIGGERS),
         _Target("hf_dict", hf_dict.TRIGGERS),
@@ -120,7 +121,7 @@ def _targets(presets: Mapping[str, Mapping[str, str]]) -> tuple[_Target, ...]:
         _Target("step", deepspeed.TRIGGERS, deepspeed.read),
         _Target("step", nanogpt.TRIGGERS, nanogpt.read),
         _Target("step", composer.TRIGGERS, composer.read),
-        _Target("step", json_lines.triggers(presets), lambda text: json_lines.read(text, presets)),
+        _Target("step", json.triggers, json.read),
         _Target("marker", markers.TRIGGERS),
         _Target("phase", phases.TRIGGERS),
     )
@@ -160,10 +161,10 @@ def _next_line(body: bytes, at: int) -> int:
 
 def _configured(body: bytes, dialect: RegexDialect) -> Iterator[Candidate]:
     """Find the lines of a pattern from configuration."""
-    lines = body.replace(b"\r", b"\n")  # so that ^ and $ mean a line here too
+    lines = dialect.lines(body)
     at: int | None = 0
-    while at is not None and (match := dialect.pattern.search(lines, at)) is not None:
-        begin, end = line_around(body, match.start())
+    while at is not None and (hit := dialect.find(lines, at)) is not None:
+        begin, end = line_around(body, hit)
         if begin >= 0:
             yield begin, body[begin:end], "step", dialect.read
             end = _next_line(body, end)

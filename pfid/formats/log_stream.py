@@ -158,7 +158,7 @@ class LogParser:
         elif role is tqdm.BarRole.EVALUATION or reading is not None:
             self._enter(Phase.EVAL)
             if not bar.description and len(self._evaluation_keys) < MAX_BARS:
-                self._evaluation_keys.add(tqdm.key_of(bar))
+                self._evaluation_keys.add(tqdm.key_of(bar.total))
         elif role is tqdm.BarRole.RESUME_SKIP:
             self._enter(Phase.RESUME_SKIP)
         elif len(self._other_bars) < MAX_BARS:

@@ -3,13 +3,16 @@
 import math
 import re
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Final
 
 MAX_INDEX: Final = 10**15
 _DURATION: Final = re.compile(
     rb"(?:(\d{1,6}) days?, )?(?:(\d{1,9}):)?(\d{1,9}):(\d\d(?:\.\d{1,9})?)\Z"
 )
-_STAMP: Final = re.compile(rb"(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?")
+_STAMP: Final = re.compile(
+    rb"(\d{4}-\d\d-\d\d)[T ]([01]\d|2[0-3]):([0-5]\d):([0-5]\d|60)(?:[.,](\d{1,9}))?"
+)
 
 
 def real(text: bytes | None) -> float | None:
@@ -56,9 +59,18 @@ def stamp_s(text: bytes) -> float | None:
     found = _STAMP.search(text)
     if found is None:
         return None
-    *parts, fraction = found.groups()
+    day, hours, minutes, seconds, fraction = found.groups()
+    begin_s = _day_s(day)
+    if begin_s is None:
+        return None
+    whole_s = begin_s + int(hours) * 3600 + int(minutes) * 60 + int(seconds)
+    return whole_s + (float(b"0." + fraction) if fraction else 0.0)
+
+
+@lru_cache(maxsize=64)
+def _day_s(day: bytes) -> float | None:
+    """Return Unix seconds at the beginning of a day; a log names few days and many stamps."""
     try:
-        moment = datetime(*map(int, parts), tzinfo=UTC)  # type: ignore[misc,arg-type]
+        return datetime.strptime(day.decode(), "%Y-%m-%d").replace(tzinfo=UTC).timestamp()
     except ValueError:
         return None
-    return moment.timestamp() + (float(b"0." + fraction) if fraction else 0.0)

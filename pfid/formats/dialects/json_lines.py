@@ -39,30 +39,47 @@ PRESETS: Final[Mapping[str, Mapping[str, str]]] = {
     "iteration": {"step": "iteration", "seconds": "iteration_time", "loss": "loss"},
     "wandb": {"step": "_step", "elapsed": "_runtime", "loss": "train/loss"},
 }
+MAX_PREFIX_BYTES: Final = 64
+MAX_SHAPES: Final = 64
 FIELDS: Final = frozenset(
     {"step", "total", "elapsed", "seconds", "ms", "stamp", "loss", "tokens", "width", "rank"}
 )
 
 
-def triggers(presets: Mapping[str, Mapping[str, str]]) -> tuple[bytes, ...]:
-    """Return a re2 pattern that finds any line with a step key of ``presets``."""
-    keys = sorted({keys["step"] for keys in presets.values()})
-    return (rb'"(?:' + b"|".join(re.escape(key).encode() for key in keys) + rb')" ?:',)
+class JsonLines:
+    """The presets, and which of them fits lines with which keys."""
 
+    __slots__ = ("_chosen", "_presets", "triggers")
 
-def read(text: bytes, presets: Mapping[str, Mapping[str, str]]) -> Reading | None:
-    """Return the reading by the preset that knows most of the line's keys; None if none does."""
-    start = text.find(b"{")
-    fields = _decode(text[start:]) if 0 <= start <= 64 else None
-    if fields is None:
-        return None
-    best, best_known = None, 0
-    for name, keys in presets.items():
-        if keys["step"] in fields:
-            known = sum(key in fields for key in keys.values())
-            if known > best_known:
-                best, best_known = name, known
-    return None if best is None else _reading(fields, best, presets[best])
+    def __init__(self, presets: Mapping[str, Mapping[str, str]]) -> None:
+        """Take presets by name; each maps fields to keys and has a ``step``."""
+        self._presets = presets
+        self._chosen: dict[tuple[str, ...], str | None] = {}
+        keys = sorted({keys["step"] for keys in presets.values()})
+        alternatives = b"|".join(re.escape(key).encode() for key in keys)
+        self.triggers: tuple[bytes, ...] = (rb'"(?:' + alternatives + rb')" ?:',)
+
+    def read(self, text: bytes) -> Reading | None:
+        """Return the reading by the preset that knows most of the line's keys; None without."""
+        start = text.find(b"{")
+        fields = _decode(text[start:]) if 0 <= start <= MAX_PREFIX_BYTES else None
+        if fields is None:
+            return None
+        name = self._choose(tuple(fields))
+        return None if name is None else _reading(fields, name, self._presets[name])
+
+    def _choose(self, keys: tuple[str, ...]) -> str | None:
+        if keys in self._chosen:
+            return self._chosen[keys]
+        able = {
+            name: sum(key in keys for key in preset.values())
+            for name, preset in self._presets.items()
+            if preset["step"] in keys
+        }
+        name = max(able, key=able.__getitem__, default=None)
+        if len(self._chosen) < MAX_SHAPES:
+            self._chosen[keys] = name
+        return name
 
 
 def _decode(text: bytes) -> dict[str, Any] | None:

@@ -18,7 +18,7 @@ GROUPS: Final = frozenset({"step", "seconds", "ms", "elapsed", "stamp", "loss"})
 class RegexDialect:
     """One pattern, compiled."""
 
-    __slots__ = ("_groups", "_name", "pattern")
+    __slots__ = ("_finder", "_groups", "_name", "_pattern")
 
     def __init__(self, name: str, pattern: str) -> None:
         """Compile.
@@ -27,18 +27,33 @@ class RegexDialect:
             PatternError: for a pattern re2 cannot take, or one without the group ``step``.
         """
         self._name = name
-        self.pattern: Pattern = compile_bytes(b"(?m)" + pattern.encode())
+        self._pattern: Pattern = compile_bytes(b"(?m)" + pattern.encode())
+        # A literal line end in front lets re2 leap; ^ makes it look at every byte.
+        anchored = pattern.startswith("^") and "|" not in pattern
+        self._finder = compile_bytes(b"(?m)\n" + pattern[1:].encode()) if anchored else None
         # re2 names the groups of a pattern over bytes in bytes
-        self._groups = frozenset(name.decode() for name in self.pattern.groupindex)
+        self._groups = frozenset(name.decode() for name in self._pattern.groupindex)
         if "step" not in self._groups or self._groups - GROUPS:
             raise PatternError(
                 f"{name}: named groups must be among {', '.join(sorted(GROUPS))}, step among"
                 f" them; found {', '.join(sorted(self._groups)) or 'none'}"
             )
 
+    def lines(self, body: bytes) -> bytes:
+        """Return ``body`` as ``find`` wants it: every line ends in LF, and one goes before it."""
+        return b"\n" + body.replace(b"\r", b"\n")
+
+    def find(self, lines: bytes, at: int) -> int | None:
+        """Return where in the body the first line from ``at`` on is that may match."""
+        if self._finder is not None:
+            found = self._finder.search(lines, at)
+            return None if found is None else found.start()
+        found = self._pattern.search(lines, at + 1)
+        return None if found is None else found.start() - 1
+
     def read(self, raw: bytes) -> Reading | None:
         """Return the reading of a line; None if the pattern is not in it."""
-        found = self.pattern.search(without_ansi(raw))
+        found = self._pattern.search(without_ansi(raw))
         index = None if found is None else whole(self._text(found, "step"))
         if found is None or index is None:
             return None

@@ -5,6 +5,7 @@ Blind spot: a loop whose bar counts micro-batches; what it counts is not in the 
 
 import re
 from enum import Enum
+from functools import lru_cache
 from typing import Final
 
 from pfid.domain.names import slug
@@ -50,26 +51,29 @@ def role_of(bar: Bar) -> BarRole:
         if bar.nested:
             return BarRole.EVALUATION
         return BarRole.STEPS if bar.unit.lower() in STEP_UNITS else BarRole.OTHER
-    if _SKIPPING.search(bar.description):
-        return BarRole.RESUME_SKIP
-    if _EVALUATION.search(bar.description):
-        return BarRole.EVALUATION
-    return BarRole.STEPS if _counts_steps(bar) else BarRole.OTHER
-
-
-def _counts_steps(bar: Bar) -> bool:
+    role = _named_role(bar.description)
+    if role in {BarRole.EVALUATION, BarRole.RESUME_SKIP}:
+        return role
     if bar.unit.lower() not in STEP_UNITS:
-        return False
-    if _LEARNING.search(bar.postfix):
-        return True
-    if _OTHER.search(bar.description):
-        return False
-    return _TRAINING.search(bar.description) is not None
+        return BarRole.OTHER
+    return BarRole.STEPS if role is BarRole.STEPS or _LEARNING.search(bar.postfix) else role
 
 
-def key_of(bar: Bar, name: str = "") -> str:
-    """Return what tells this bar from others: its total and its description."""
-    key = f"{NAME}/{'?' if bar.total is None else bar.total}"
+@lru_cache(maxsize=256)
+def _named_role(description: str) -> BarRole:
+    if _SKIPPING.search(description):
+        return BarRole.RESUME_SKIP
+    if _EVALUATION.search(description):
+        return BarRole.EVALUATION
+    if _OTHER.search(description) or not _TRAINING.search(description):
+        return BarRole.OTHER
+    return BarRole.STEPS
+
+
+@lru_cache(maxsize=256)
+def key_of(total: int | None, name: str = "") -> str:
+    """Return what tells a bar from others: its total and its description."""
+    key = f"{NAME}/{'?' if total is None else total}"
     return f"{key}/{slug(name)}" if name else key
 
 
@@ -86,7 +90,7 @@ def read(bar: Bar) -> Reading:
         lap, name = max(int(epoch[1]) - 1, 0), name[: epoch.start()] + "epoch"
     return Reading(
         dialect=NAME,
-        key=key_of(bar, name),
+        key=key_of(bar.total, name),
         step=bar.n + lap * (bar.total or 0),
         clock=StepClock.COUNTER,
         clock_s=bar.elapsed_s,

@@ -316,6 +316,15 @@ def test_a_configured_dialect_works_beside_the_others_in_the_order_of_lines() ->
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    "pattern", [r"^S(?P<step>\d+)$", r"(?:^S|^T)(?P<step>\d+)", r"S(?P<step>\d+)"]
+)
+def test_a_configured_pattern_finds_every_line_with_and_without_an_anchor(pattern: str) -> None:
+    parser = LogParser(regex_dialects={"own": pattern})
+    events = parser.feed(b"S1\rS2\n\nS3\r\nS4\nS5\rS6") + parser.finish()
+    assert [event.index for event in events] == [1, 2, 3, 4, 5, 6]
+
+
 def test_json_keys_from_configuration_are_found() -> None:
     parser = LogParser(jsonl_keys={"own": {"step": "n", "seconds": "dt"}})
     assert times(parser.feed(b'{"n": 4, "dt": 1.5}\n')) == [(4, 1.5, 1)]

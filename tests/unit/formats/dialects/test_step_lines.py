@@ -125,7 +125,7 @@ def test_llama_factorys_days_are_read() -> None:
         b'{"current_steps": 5000, "total_steps": 6566, "loss": 0.39, "lr": 1e-06,'
         b' "elapsed_time": "1 day, 0:08:23", "remaining_time": "0:00:49"}'
     )
-    reading = json_lines.read(line, json_lines.PRESETS)
+    reading = json_lines.JsonLines(json_lines.PRESETS).read(line)
     assert reading is not None
     assert (reading.step, reading.total, reading.clock_s) == (5000, 6566, 86_903.0)
     assert (reading.key, reading.from_zero) == ("jsonl/llama_factory", True)
@@ -133,12 +133,14 @@ def test_llama_factorys_days_are_read() -> None:
 
 def test_json_lines_take_the_keys_they_are_told_and_the_preset_that_knows_most() -> None:
     presets = {**json_lines.PRESETS, "own": {"step": "n", "ms": "dt", "loss": "l"}}
-    reading = json_lines.read(b'{"n": 7, "dt": 250, "l": "NaN"}', presets)
+    reading = json_lines.JsonLines(presets).read(b'{"n": 7, "dt": 250, "l": "NaN"}')
     assert reading is not None
     assert (reading.step, reading.printed_s, reading.interval) == (7, 0.25, 1)
     assert reading.loss is not None
     assert math.isnan(reading.loss)
-    timed = json_lines.read(b'{"step": 3, "step_time_ms": 12.5, "loss": Infinity}', presets)
+    timed = json_lines.JsonLines(presets).read(
+        b'{"step": 3, "step_time_ms": 12.5, "loss": Infinity}'
+    )
     assert timed is not None
     assert (timed.key, timed.printed_s, timed.loss) == ("jsonl/step_time_ms", 0.0125, math.inf)
 
@@ -158,7 +160,7 @@ def test_json_lines_take_the_keys_they_are_told_and_the_preset_that_knows_most()
     ],
 )
 def test_what_is_no_step_in_json_is_none(line: bytes) -> None:
-    assert json_lines.read(line, json_lines.PRESETS) is None
+    assert json_lines.JsonLines(json_lines.PRESETS).read(line) is None
 
 
 def test_a_dialect_from_configuration_reads_its_named_groups() -> None:
