@@ -1,4 +1,4 @@
-"""Faults that take a machine: a file system whose files never answer."""
+"""Faults that take a machine: a file system whose files never answer; a reader to kill."""
 
 import contextlib
 import ctypes
@@ -8,8 +8,13 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))  # what the files here share
+
+from following import FAST, Follower
 
 MNT_DETACH = 2
 
@@ -57,5 +62,18 @@ def hostile_file(tmp_path: Path) -> Iterator[Callable[..., HostileFile]]:
             file = HostileFile(point, mode, private=private)
             opened.callback(file.close)
             return file
+
+        yield make
+
+
+@pytest.fixture
+def follower() -> Iterator[Callable[..., Follower]]:
+    """Make followers with a real reader each."""
+    with ExitStack() as opened:
+
+        def make(**options: Any) -> Follower:
+            follower = Follower(**{"configure": FAST, **options})
+            opened.callback(follower.close)
+            return follower
 
         yield make

@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import queue
 import subprocess
 import sys
 import threading
@@ -10,10 +9,11 @@ import time
 from pathlib import Path
 
 import pytest
+from following import WAIT_S
 
-from pfid.adapters.log_follower import FollowerReport, Held, LogFollower
-from pfid.policy.worker_life import LifeRules
-from pfid.wire.reader import Batch, Closed, CloseReason, Configure, Follow, StreamKind
+from pfid.adapters.worker_events import WorkerEnded
+from pfid.policy.worker_life import EndCause, LifeRules
+from pfid.wire.reader import Batch, Closed, CloseReason, Configure, Follow, StreamKind, encode
 from pfid.workers import closing as closing_module
 from pfid.workers.admission import Admission, Refusal
 from pfid.workers.closing import Closer
@@ -103,65 +103,59 @@ def test_beyond_a_few_stuck_closes_descriptors_are_kept_and_counted(hostile_file
     closer.close(handed_over[1])
 
 
-def test_a_hostile_file_costs_the_log_reader_nothing(hostile_file, tmp_path: Path):
+def test_a_hostile_file_costs_the_log_reader_nothing(hostile_file, follower, tmp_path: Path):
     """The reader runs already: with such a descriptor open no process can be started at all."""
-    reports: queue.SimpleQueue[FollowerReport] = queue.SimpleQueue()
-    follower = LogFollower(reports.put)
-    follower.start()
-    while follower.beat is None:
+    following = follower()
+    while not following.beats:
         time.sleep(0.01)
     (tmp_path / "steps.jsonl").write_text('{"step":1,"seconds":0.5}\n')
     hidden = hostile_file("hang_read", private=True)
     file = hostile_file("hang_all")
+    generation = following.owner.counters.starts
+    # Past the daemon's own door, where both are refused already.
+    for stream, hostile in ((1, file), (2, hidden)):
+        order = encode(Follow(stream=stream))
+        following._orders[stream] = (os.dup(0), Follow(stream=stream))
+        assert following.owner.send(order, [hostile.fd], generation=generation)
     with (tmp_path / "steps.jsonl").open() as good:
-        follower.follow(file.fd, Follow(stream=1))
-        follower.follow(hidden.fd, Follow(stream=2))
-        follower.follow(good.fileno(), Follow(stream=3, kind=StreamKind.STEPS))
+        following.follow(good.fileno(), Follow(stream=3, kind=StreamKind.STEPS))
     closed, steps = set(), 0
     while len(closed) < 2 or not steps:
-        report = reports.get(timeout=30)
+        report = following.reports.get(timeout=WAIT_S)
         if isinstance(report, Closed):
             assert report.why is CloseReason.FILESYSTEM_REFUSED
             closed.add(report.stream)
         elif isinstance(report, Batch):
             steps += len(report.events)
     assert closed == {1, 2}
-    assert follower.counters.starts == 1
-    assert follower.close()
+    assert following.owner.counters.starts == 1
     file.answer_with_errors()
 
 
-def test_a_file_that_hangs_the_reader_is_held_back_and_the_others_go_on(
-    hostile_file, tmp_path: Path
+def test_a_file_that_hangs_the_reader_past_kill_leaves_one_orphan_and_the_others_go_on(
+    hostile_file, follower, tmp_path: Path
 ):
-    """FUSE allowed, as in an embedded engine: the reader hangs past KILL and is left behind."""
-    reports: queue.SimpleQueue[FollowerReport] = queue.SimpleQueue()
+    """FUSE allowed, as in an embedded engine."""
     rules = LifeRules(deadline_s=1.5, start_deadline_s=10, term_grace_s=0.2, kill_grace_s=0.5)
-    follower = LogFollower(reports.put, Configure(allow_fuse=True), rules)
-    follower.start()
+    following = follower(configure=Configure(allow_fuse=True, poll_s=0.05), rules=rules)
     steps_path = tmp_path / "steps.jsonl"
     steps_path.write_text('{"step":1,"seconds":0.5}\n')
     with steps_path.open() as good:
-        follower.follow(good.fileno(), Follow(stream=1, kind=StreamKind.STEPS))
+        following.follow(good.fileno(), Follow(stream=1, kind=StreamKind.STEPS))
+    assert following.steps(1) == [1]
     file = hostile_file("hang_read")
-    follower.follow(file.fd, Follow(stream=2))
-    steps, held = [], None
-    while held is None:
-        report = reports.get(timeout=30)
-        held = report if isinstance(report, Held) else None
-        if isinstance(report, Batch):
-            steps += [event.index for event in report.events]
+    following.follow(file.fd, Follow(stream=2))
+    report = following.reports.get(timeout=WAIT_S)
+    while not isinstance(report, WorkerEnded):
+        report = following.reports.get(timeout=WAIT_S)
     assert "read" in file.requests
-    assert (held.stream, held.times) == (2, 1)
-    assert follower.counters.orphans == 1
+    assert (report.cause, report.touching, report.status) == (EndCause.TIMED_OUT, 2, None)
+    assert following.owner.counters.orphans == 1
     with steps_path.open("a") as more:
         more.write('{"step":2,"seconds":0.5}\n')
-    while steps != [1, 2]:
-        report = reports.get(timeout=30)
-        assert isinstance(report, Batch)
-        steps += [event.index for event in report.events]
-    assert (follower.counters.starts, follower.counters.timeouts) == (2, 1)
+    assert following.steps(1) == [2]
+    counters = following.owner.counters
+    assert (counters.starts, counters.timeouts, counters.orphans) == (2, 1, 1)
     file.answer_with_errors()
-    while follower.counters.orphans:
+    while following.owner.counters.orphans:
         time.sleep(0.01)
-    assert follower.close()
