@@ -31,7 +31,7 @@ class Site:
         """Answer one request."""
         make = {
             "/metrics": lambda asked: self._metrics(asked, self.page),
-            "/-/selftest": lambda asked: self._metrics(asked, self.selftest),
+            "/-/selftest": self._drills,
             "/-/healthy": self._health,
             "/-/ready": self._readiness,
             "/": _landing,
@@ -61,6 +61,12 @@ class Site:
             extra={"Vary": "Accept-Encoding"}
             | ({"Content-Encoding": "gzip"} if request.gzip else {}),
         )
+
+    def _drills(self, request: Request) -> bytes:
+        """What a self-test made; being asked counts, so that the loop renders for a drill."""
+        if self.selftest is None:
+            self.scrapes += 1
+        return self._metrics(request, self.selftest)
 
     def _health(self, request: Request) -> bytes:
         good = self._healthy()
