@@ -11,8 +11,11 @@ class AbsentReason(Enum):
     NOT_SUPPORTED = "not_supported"
     NO_PERMISSION = "no_permission"
     LOST = "lost"
+    """The GPU is gone, or asks to be reset."""
     BLANK = "blank"
+    """The driver gave a placeholder, an error without a meaning, or nothing yet."""
     OUT_OF_RANGE = "out_of_range"
+    """The driver gave a number that cannot be; it was dropped."""
     TIMEOUT = "timeout"
 
 
@@ -35,11 +38,24 @@ class GpuProcess:
         pid: as NVML gives it (host namespace; useless for identity inside a container).
         memory_bytes: None where NVML does not say.
         graphics: whether it came from the graphics list only.
+        instance: MIG instance it is on, None without MIG.
     """
 
     pid: int
     memory_bytes: int | None = None
     graphics: bool = False
+    instance: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MigInstance:
+    """A slice of a GPU under MIG; figures of the whole card say nothing about one of them."""
+
+    uuid: str
+    gpu_instance: int | None
+    compute_instance: int | None
+    name: str
+    memory_total_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +71,8 @@ class GpuFacts:
         memory_total_bytes: None on parts that share memory with the host (GB10).
         mig: whether MIG is on; None if not readable.
         vendor: lower case; ``nvidia`` for NVML.
+        instances: MIG instances when they were last looked at.
+        absent: why a value above is None.
     """
 
     uuid: str
@@ -65,6 +83,8 @@ class GpuFacts:
     memory_total_bytes: int | None = None
     mig: bool | None = None
     vendor: str = "nvidia"
+    instances: tuple[MigInstance, ...] = ()
+    absent: Mapping[str, AbsentReason] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

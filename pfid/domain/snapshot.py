@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from pfid.domain.gate import Gate
+from pfid.domain.gpu_view import GpusView
 from pfid.domain.names import CheckName
 from pfid.domain.outcome import Outcome
 from pfid.domain.run import Run, RunEnd, RunState
@@ -180,3 +181,4 @@ class Snapshot:
     samplers: tuple[SamplerView, ...] = ()
     costs: tuple[CheckCost, ...] = ()
     plugins: tuple[PluginView, ...] = ()
+    gpus: GpusView | None = None

@@ -7,6 +7,7 @@ from pfid.domain.errors import PortNotSetUpError
 from pfid.domain.verdict import BOX, Entity
 from pfid.spec.ports.clock import ClockPort
 from pfid.spec.ports.gates import GatesPort
+from pfid.spec.ports.gpus import GpusPort
 from pfid.spec.ports.log import LogPort
 from pfid.spec.ports.run import RunPort
 from pfid.spec.ports.steps import StepsPort
@@ -42,6 +43,7 @@ class World:
         steps: its steps, baseline and progress.
         log: what its log says.
         gates: the standing of pfid's own checks.
+        gpus: the GPUs of the box, and those the subject is about.
     """
 
     subject: Entity = BOX
@@ -50,3 +52,4 @@ class World:
     steps: StepsPort = _not_set_up("steps")  # noqa: RUF009 - frozen
     log: LogPort = _not_set_up("log")  # noqa: RUF009 - frozen
     gates: GatesPort = _not_set_up("gates")  # noqa: RUF009 - frozen
+    gpus: GpusPort = _not_set_up("gpus")  # noqa: RUF009 - frozen

@@ -14,7 +14,9 @@ from pfid.domain.step import StepEvent
 from pfid.domain.step_summary import Baseline, StepSummary
 from pfid.domain.verdict import Entity
 from pfid.spec.fakes import FixedClock, FixedGates, FixedLog, FixedRun, FixedSteps
+from pfid.spec.fakes_gpus import FixedGpus
 from pfid.spec.ports.gates import GateFacts
+from pfid.spec.ports.gpus import AchievedFlops, GpuCount, GpuState, SamplerFacts
 from pfid.spec.ports.log import LogFacts
 from pfid.spec.ports.run import RunFacts
 from pfid.spec.ports.steps import Progress
@@ -47,6 +49,16 @@ class GatesData(msgspec.Struct, frozen=True):
     gates: tuple[GateFacts, ...] | None
 
 
+class GpusData(msgspec.Struct, frozen=True):
+    """What the GPU port says."""
+
+    sampler: SamplerFacts
+    count: GpuCount | None
+    all: tuple[GpuState, ...]
+    mine: tuple[GpuState, ...] | None
+    achieved: AchievedFlops | None
+
+
 class LogData(msgspec.Struct, frozen=True):
     """What the log port says."""
 
@@ -62,6 +74,7 @@ class WorldData(msgspec.Struct, frozen=True, kw_only=True):
     steps: StepsData | None = None
     log: LogData | None = None
     gates: GatesData | None = None
+    gpus: GpusData | None = None
     errors: dict[str, str] = {}
 
 
@@ -89,6 +102,9 @@ _READERS: Final[dict[str, Callable[[World], Any]]] = {
     ),
     "log": lambda w: LogData(w.log.facts()),
     "gates": lambda w: GatesData(w.gates.gates()),
+    "gpus": lambda w: GpusData(
+        w.gpus.sampler(), w.gpus.count(), w.gpus.all(), w.gpus.mine(), w.gpus.achieved()
+    ),
 }
 PORTS: Final = frozenset(_READERS)
 """Every port a world has; a test holds it against World."""
@@ -119,10 +135,22 @@ def world_from(data: WorldData) -> World:
         ports["log"] = FixedLog(log_facts=data.log.facts)
     if data.gates is not None:
         ports["gates"] = FixedGates(standing=data.gates.gates)
+    if data.gpus is not None:
+        ports["gpus"] = _gpus(data.gpus)
     return World(subject=data.subject, **{k: v for k, v in ports.items() if k in PORTS})
 
 
 def _steps(data: StepsData) -> FixedSteps:
     return FixedSteps(
         events=data.recent, whole=data.summary, held_against=data.baseline, moves=data.progress
+    )
+
+
+def _gpus(data: GpusData) -> FixedGpus:
+    return FixedGpus(
+        how=data.sampler,
+        counted=data.count,
+        states=data.all,
+        held=data.mine,
+        reports=data.achieved,
     )
