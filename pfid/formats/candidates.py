@@ -6,7 +6,7 @@ first byte says who should. Lines are cut at LF and CR alike, and of a line that
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Final
@@ -33,6 +33,11 @@ MAX_LINE_BYTES: Final = 16 * 1024
 Candidate = tuple[int, bytes, str, Reader | None]
 """A line worth a look: its offset in the block, its text without the end, what it may be
 (``step``, ``bar``, ``hf_dict``, ``marker``, ``phase``), and who reads it if it may be a step."""
+
+
+_Choice = tuple[int, re.Pattern[bytes] | None, str, Reader | None]
+"""A target as the inner loop wants it: its bit, the trigger that tells it from others with the
+same first byte (None if there are none), its kind and its reader."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,35 +85,40 @@ class Scanner:
     def _collect(self, body: bytes, begin: int, found: list[Candidate]) -> int | None:
         """Collect until a line is too long; return where the next one begins, None at the end."""
         start = end = -1
-        seen: list[_Target] = []
+        text, seen = b"", 0
         for match in self._everything.finditer(body, begin):
             at, hit_end = match.span()
             if at >= end:
                 start, end = line_around(body, at)
                 if start < 0:
                     return end
-                seen = []
-            sought = self._by_first_byte[body[at]]
-            target = sought if isinstance(sought, _Target) else _chosen(sought, body, at)
-            if hit_end <= end and target not in seen:
-                seen.append(target)
-                found.append((start, body[start:end], target.kind, target.reader))
+                text, seen = body[start:end], 0
+            for bit, trigger, kind, reader in self._by_first_byte[body[at]]:
+                if trigger is not None and trigger.match(body, at) is None:
+                    continue
+                if hit_end <= end and not seen & bit:
+                    seen |= bit
+                    found.append((start, text, kind, reader))
+                break
         return None
 
 
-_Choice = tuple[tuple[re.Pattern[bytes], _Target], ...]
-
-
-def _dispatch(targets: tuple[_Target, ...]) -> dict[int, _Target | _Choice]:
+def _dispatch(targets: tuple[_Target, ...]) -> dict[int, tuple[_Choice, ...]]:
     """Who should look, by the first byte of a match; where that does not say it, by the trigger."""
-    sharing: dict[int, list[tuple[re.Pattern[bytes], _Target]]] = {}
-    for target in targets:
+    sharing: dict[int, dict[_Choice, int]] = {}
+    for number, target in enumerate(targets):
         for trigger in target.triggers:
-            sharing.setdefault(_first_byte(trigger), []).append((re.compile(trigger), target))
+            choice = (1 << number, re.compile(trigger), target.kind, target.reader)
+            sharing.setdefault(_first_byte(trigger), {})[choice] = number
     return {
-        byte: entries[0][1] if len({one.triggers for _, one in entries}) == 1 else tuple(entries)
-        for byte, entries in sharing.items()
+        byte: tuple(choices) if len(set(choices.values())) > 1 else _only(choices)
+        for byte, choices in sharing.items()
     }
+
+
+def _only(choices: Iterable[_Choice]) -> tuple[_Choice, ...]:
+    bit, _trigger, kind, reader = next(iter(choices))
+    return ((bit, None, kind, reader),)
 
 
 def _targets(presets: Mapping[str, Mapping[str, str]]) -> tuple[_Target, ...]:
@@ -125,13 +135,6 @@ def _targets(presets: Mapping[str, Mapping[str, str]]) -> tuple[_Target, ...]:
         _Target("marker", markers.TRIGGERS),
         _Target("phase", phases.TRIGGERS),
     )
-
-
-def _chosen(choice: _Choice, body: bytes, at: int) -> _Target:
-    for trigger, target in choice:
-        if trigger.match(body, at) is not None:
-            return target
-    return choice[0][1]
 
 
 def _first_byte(trigger: bytes) -> int:
