@@ -84,7 +84,8 @@ class Place:
 
     def verdict(self, run_id: str, check: str) -> dict[str, Any]:
         """One check's verdict about a run; empty while there is none."""
-        shown = self.json("show", run_id)
+        done = self.pfid("show", run_id, "--json")
+        shown = json.loads(done.stdout) if done.stdout else {}  # its engine is not up yet
         found = [v for v in shown.get("verdicts", ()) if v["check"] == check]
         return found[-1] if found else {}
 

@@ -52,6 +52,7 @@ def main(argv: list[str]) -> None:
     """Train, and print each step in the dialect asked for."""
     options = options_of(argv)
     torch._dynamo.config.recompile_limit = RECOMPILE_LIMIT
+    torch.set_num_threads(1)  # threads that wait for each other on a busy box blur the steps
     compiled = torch.compile(chain, dynamic=False)
     data = torch.randn(options.elements)
     steps = range(options.steps)

@@ -12,7 +12,7 @@ os.environ.update(HF_HUB_OFFLINE="1", TRANSFORMERS_OFFLINE="1", HF_HUB_DISABLE_T
 import torch
 from transformers import GPT2Config, GPT2LMHeadModel, Trainer, TrainingArguments
 
-SEQUENCE = 64
+SEQUENCE = 128
 BATCH = 4
 ACCUMULATION = 2
 
@@ -37,7 +37,8 @@ def main(argv: list[str]) -> None:
     parser.add_argument("--steps", type=int, default=30)
     parser.add_argument("--out", required=True)
     options = parser.parse_args(argv)
-    config = GPT2Config(n_layer=2, n_head=2, n_embd=64, vocab_size=512, n_positions=SEQUENCE)
+    torch.set_num_threads(1)  # threads that wait for each other on a busy box blur the steps
+    config = GPT2Config(n_layer=4, n_head=4, n_embd=256, vocab_size=512, n_positions=SEQUENCE)
     arguments = TrainingArguments(
         output_dir=options.out,
         max_steps=options.steps,

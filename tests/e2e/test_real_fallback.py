@@ -1,0 +1,82 @@
+"""A real dynamo fallback is caught from outside, and its twin that recompiles once is left alone.
+
+The limits are the defaults: nothing is lowered for the test's convenience.
+"""
+
+import re
+
+import pytest
+
+pytestmark = [
+    pytest.mark.full,
+    pytest.mark.torch,
+    pytest.mark.needs("g++"),
+    pytest.mark.timeout(240),
+]
+
+HEALTHY_STEPS = 400
+ITER = re.compile(r"^iter \d+: loss [\d.]+, time ([\d.]+)ms$", re.MULTILINE)
+
+
+def step_ms(place) -> list[float]:
+    return [float(ms) for ms in ITER.findall((place.folder / "chain.log").read_text())]
+
+
+def median(values: list[float]) -> float:
+    return sorted(values)[len(values) // 2]
+
+
+def launch(place, training, change: str, *options: str) -> str:
+    command = training("compiled_chain", "--change", change, "--steps", "1000000", *options)
+    place.start("run", "--name", "chain", "--log", "chain.log", "--", *command)
+    return place.until("a run", place.run_ids, 30)[-1]
+
+
+def says(place, run_id: str, check: str, outcome: str):
+    def look():
+        verdict = place.verdict(run_id, check)
+        return verdict if verdict.get("outcome") == outcome else None
+
+    return look
+
+
+def test_a_real_fallback_is_seen_in_the_step_times_and_named_as_its_consequence(place, training):
+    options = ("--from-step", str(HEALTHY_STEPS))
+    run_id = launch(place, training, "every", *options)
+    place.until(
+        "a healthy run before the fault",
+        says(place, run_id, "step_time_regime", "pass"),
+        90,
+    )
+    verdict = place.until(
+        "FAIL of step_time_regime", says(place, run_id, "step_time_regime", "fail"), 120
+    )
+    before, after = step_ms(place)[1:HEALTHY_STEPS], step_ms(place)[HEALTHY_STEPS + 4 :]
+    assert median(after) > 3 * median(before), "the fault was not delivered"
+    assert (
+        "torch._dynamo hit config.recompile_limit (2)" in (place.folder / "chain.log").read_text()
+    ), "the fault was not delivered"
+    assert verdict["reason"] == "shifted"
+    hit = place.until("FAIL of recompile_limit", says(place, run_id, "recompile_limit", "fail"), 30)
+    assert hit["reason"] == "hit_consequence_seen"
+    assert place.verdict(run_id, "run_gone")["outcome"] == "pass"
+
+
+def test_the_twin_that_recompiles_once_stays_healthy(place, training):
+    run_id = launch(place, training, "once", "--from-step", str(HEALTHY_STEPS))
+    place.until("a baseline", says(place, run_id, "step_time_regime", "pass"), 90)
+    place.until(
+        "45 s of steps after the change",
+        lambda: sum(step_ms(place)[HEALTHY_STEPS:]) > 45_000,
+        150,
+    )
+    changed = step_ms(place)[HEALTHY_STEPS]
+    assert changed > 5 * median(step_ms(place)), "the one recompilation did not happen"
+    assert place.verdict(run_id, "step_time_regime")["outcome"] == "pass"
+    assert place.verdict(run_id, "recompile_limit")["outcome"] == "pass"
+    failed = [
+        event
+        for event in place.json("events", "--run", run_id)["events"]
+        if event["outcome"] == "fail"
+    ]
+    assert not failed
