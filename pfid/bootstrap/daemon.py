@@ -75,6 +75,7 @@ from pfid.daemon.resuming import Resumed, Resuming
 from pfid.daemon.trees import Trees
 from pfid.domain.errors import ConfigError
 from pfid.domain.snapshot import SamplerView, Snapshot
+from pfid.host.configured_checks import problems_of_checks
 
 STATE_FILE: Final = "pfid.sqlite"
 PROOFS_FILE: Final = "proofs.json"
@@ -83,6 +84,8 @@ SWITCH_S: Final = 0.0005
 GC_YOUNG, GC_MIDDLE, GC_OLD = 20_000, 20, 1_000_000
 RENDER_AT_LEAST_S: Final = 5.0
 SCRAPED_WITHIN_S: Final = 120.0
+HEALTHY_WITHIN_S: Final = 30.0
+"""A loop that has not gone round for so long is not healthy."""
 ENGINE_UNUSED_S: Final = 60.0
 ENGINE_LINGER_S: Final = 10.0
 _SAMPLERS: Final = {"proc": 5.0, "steps": 1.0}
@@ -149,12 +152,17 @@ class PageJoint:
     server: PageServer
     page: Page
     rendered_s: float = 0.0
+    served_s: float = 0.0
     scrapes_seen: int = 0
     dirty: bool = True
 
+    def healthy(self) -> bool:
+        """Whether the loop goes round; asked by the server's own thread."""
+        return time.monotonic() - self.served_s < HEALTHY_WITHIN_S
+
     def serve(self, snapshot: Callable[[], Snapshot], urgent: bool) -> None:  # noqa: FBT001 - a hook
         """Called every second."""
-        now_s = time.monotonic()
+        now_s = self.served_s = time.monotonic()
         scraped = self.server.scrapes != self.scrapes_seen
         last_s = self.server.last_scrape_s
         read = last_s is not None and now_s - last_s < SCRAPED_WITHIN_S
@@ -278,7 +286,10 @@ def build(place: Place, config: Config, environ: MutableMapping[str, str]) -> Da
         StateError: if the state file is another daemon's, or cannot be made.
         OSError: if a socket cannot be bound.
         ListenError: if the page's address cannot be had.
+        ConfigError: if the configuration speaks of checks or limits that nobody has.
     """
+    if problems := problems_of_checks(config):
+        raise ConfigError(problems)
     _raise_descriptor_limit()
     # A thread that wants to speak waits so long at most for one that computes.
     sys.setswitchinterval(SWITCH_S)
@@ -410,15 +421,21 @@ def _store_events(post: Callable[[Message], None]) -> StoreEvents:
 def _page(place: Place, config: Config) -> PageJoint | None:
     if not place.listen:
         return None
+
+    def healthy() -> bool:
+        return joint.healthy()
+
     server = PageServer(
         place.listen,
         live=lambda s: live_text(time.time(), requests=s.requests, evicted=s.evicted),
+        healthy=healthy,
     )
     page = Page(
         exported_runs_max=config.page.exported_runs_max,
         ended_run_linger_s=config.page.ended_run_linger_s,
     )
-    return PageJoint(server=server, page=page)
+    joint = PageJoint(server=server, page=page)
+    return joint
 
 
 def _no_page(snapshot: Callable[[], Snapshot], urgent: bool) -> None:  # noqa: FBT001 - a hook
@@ -431,6 +448,8 @@ def _reload(place: Place, core: Core, gates: Gates) -> str:
         config = load(place.config_file)
     except ConfigError as error:
         return str(error)
+    if problems := problems_of_checks(config):
+        return "\n".join(problems)
     core.config = config
     core.checks = gates.prove(config)
     return ""

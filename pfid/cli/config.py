@@ -75,7 +75,7 @@ def _of_checks(config: Config) -> tuple[str, ...]:
     """What only the checks themselves can say: unknown names and limits."""
     from pfid.host.configured_checks import problems_of_checks
 
-    return problems_of_checks(config) if config.checks else ()
+    return problems_of_checks(config)
 
 
 def _defaults(config: Config) -> list[str]:

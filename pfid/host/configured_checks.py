@@ -17,6 +17,8 @@ def problems_of_checks(config: Config) -> tuple[str, ...]:
     A name that is not a shipped check may belong to a third-party plugin, which is not loaded
     here; it is taken for wrong only if there is no such plugin.
     """
+    if not config.checks:
+        return ()
     registry = discover(Where(directories=config.plugins.directories))
     known = {registered.check.name: registered.check for registered in registry.checks}
     return tuple(_problems(config, known, elsewhere=bool(registry.foreign)))
