@@ -350,6 +350,7 @@ def build(place: Place, config: Config, environ: MutableMapping[str, str]) -> Da
         page=_no_page if page is None else page.serve,
         reload=lambda: _reload(place, core, gates),
         prove=lambda everything: _prove(core, gates, everything=everything),
+        live=lambda results: gates.live(core, results),
     )
     loop = Loop(parts, inbox, hooks, watchdog_s=watchdog_s)
     scheduler = Scheduler(

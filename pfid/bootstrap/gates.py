@@ -1,6 +1,6 @@
 """The gates of a daemon: found, proven, kept, proven again by age and on change."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -73,13 +73,40 @@ class Gates:
         that the check of proofs sees; that check is due at once.
         """
         if everything or self._any_old(core) or self._any_changed():
+            before = core.checks
             core.checks = self.prove(core.config, afresh=everything)
+            self._carry_live(core, before)
         if self._bench is not None:
             facts = gate_facts(self._registry, core.checks.gates, self._bench)
             core.checks = replace(core.checks, facts=facts)
         for judged in core.box.values():
             judged.due_s = 0.0
         core.due.set(("box", BOX_SUBJECT), core.monotonic_s())
+        core.snapshot_stale = True
+
+    def live(self, core: Core, results: Mapping[str, bool], at_s: float | None = None) -> None:
+        """Enter what live drills came to; it is kept with the proof and void with its key.
+
+        Args:
+            core: of the daemon.
+            results: by check; others keep what they have.
+            at_s: wall time of the drills; now if not given.
+        """
+        gates = tuple(
+            replace(g, proven_to=replace(g.proven_to, live=results[g.check]))
+            if g.check in results
+            else g
+            for g in core.checks.gates
+        )
+        facts = tuple(
+            replace(fact, gate=gate)
+            for fact, gate in zip(core.checks.facts or (), gates, strict=False)
+        )
+        legs = dict(core.checks.legs)
+        if all(g.proven_to.live for g in gates if g.state is not GateState.DISABLED):
+            legs["live"] = core.now_s() if at_s is None else at_s
+        core.checks = replace(core.checks, gates=gates, facts=facts, legs=legs)
+        self._say_unkept(ProofBook(self._proofs).keep(gates))
         core.snapshot_stale = True
 
     def _any_changed(self) -> bool:
@@ -95,6 +122,20 @@ class Gates:
         if self._worker is not None:
             self._worker.close()
             self._worker = None
+
+    def _carry_live(self, core: Core, before: Checks) -> None:
+        """A live leg holds as long as the key of the proof it was entered with."""
+        held = {g.key: g.proven_to.live for g in before.gates if g.key}
+        still: dict[str, bool] = {}
+        for gate in core.checks.gates:
+            if (live := held.get(gate.key)) is not None:
+                still[gate.check] = live
+        if still:
+            self.live(core, still, before.legs.get("live"))
+
+    def _say_unkept(self, problem: str) -> None:
+        if problem:
+            self._log.say("warning", "proofs", problem=problem)
 
     def _any_old(self, core: Core) -> bool:
         limit_s = core.config.proof.age_days * _DAY_S

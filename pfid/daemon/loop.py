@@ -68,11 +68,13 @@ class Hooks:
         page: makes and serves the metrics page if it is worth it; called every second.
         reload: reads the configuration again; returns what is wrong with it, "" if nothing.
         prove: proves the gates again, all of them or those whose proof is old.
+        live: enters what live drills came to, by check.
     """
 
     page: Callable[[Callable[[], Snapshot], bool], None]
     reload: Callable[[], str]
     prove: Callable[[bool], None]
+    live: Callable[[dict[str, bool]], None]
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -117,7 +119,12 @@ class Loop:
             parts.registering,
             parts.answering,
             parts.ledger,
-            Acts(snapshot=self.snapshot, reload=self.reload, prove=lambda: hooks.prove(True)),
+            Acts(
+                snapshot=self.snapshot,
+                reload=self.reload,
+                prove=lambda: hooks.prove(True),
+                live=hooks.live,
+            ),
         )
         self._core = parts.core
         self._inbox = inbox

@@ -16,6 +16,7 @@ from pfid.wire.control import (
     GetRun,
     GetSnapshot,
     HandOver,
+    LiveLeg,
     Refused,
     Register,
     Registered,
@@ -35,11 +36,13 @@ class Acts:
         snapshot: makes one.
         reload: reads the configuration again; returns what is wrong with it.
         prove: proves every gate again.
+        live: enters what live drills came to, by check.
     """
 
     snapshot: Callable[[], Snapshot]
     reload: Callable[[], str]
     prove: Callable[[], None]
+    live: Callable[[dict[str, bool]], None]
 
 
 class Requests:
@@ -124,6 +127,8 @@ class Requests:
             raise RefusalError("not_yours", "only root and the daemon's own user may do that")
         if isinstance(asked.request, RunSelftest):
             self._acts.prove()
+        elif isinstance(asked.request, LiveLeg):
+            self._acts.live(asked.request.results)
         elif isinstance(asked.request, Reload) and (problem := self._acts.reload()):
             raise RefusalError("bad_request", problem, "correct the file and reload again")
         return Done()

@@ -138,6 +138,12 @@ class RunSelftest(_Request, tag="run_selftest", frozen=True, kw_only=True):
     """Prove every watch gate again now, in the daemon."""
 
 
+class LiveLeg(_Request, tag="live_leg", frozen=True, kw_only=True):
+    """What live drills came to, by check (root and the daemon's own user)."""
+
+    results: dict[str, bool]
+
+
 Request = (
     Register
     | HandOver
@@ -148,6 +154,7 @@ Request = (
     | GetEvents
     | Reload
     | RunSelftest
+    | LiveLeg
 )
 
 

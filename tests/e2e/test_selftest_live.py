@@ -15,8 +15,15 @@ from pfid.bootstrap.live.drills import DRILLS
 from pfid.bootstrap.live.scratch import scratch_daemon
 from pfid.bootstrap.live.session import page_url_of, run_drills
 from pfid.domain.transition import Origin
-from pfid.wire.control import EventsReply, GetEvents
-from pfid.wire.snapshots import events_of
+from pfid.wire.control import (
+    Done,
+    EventsReply,
+    GetEvents,
+    GetSnapshot,
+    RunSelftest,
+    SnapshotReply,
+)
+from pfid.wire.snapshots import events_of, snapshot_of
 
 
 def pfid(*arguments, env=None, timeout_s=400):
@@ -119,6 +126,11 @@ def test_a_daemon_that_is_in_use_is_drilled_under_its_own_limits(tmp_path):
         assert [d["ok"] for d in data["drills"]] == [True, True]
         with ControlClient(socket) as client:
             seen = events_of(client.ask(GetEvents(synthetic=True), EventsReply))
+            gates = snapshot_of(client.ask(GetSnapshot(), SnapshotReply)).gates
+            client.ask(RunSelftest(), Done, timeout_s=30)
+            again = snapshot_of(client.ask(GetSnapshot(), SnapshotReply)).gates
+        for known in (gates, again):
+            assert [g.check for g in known if g.proven_to.live] == ["log_is_one_run"]
         assert any(e.transition.verdict.reason == "older_bytes" for e in seen)
     finally:
         daemon.terminate()

@@ -1,5 +1,6 @@
 """All drills at once through one daemon, and what they came to, check by check."""
 
+import contextlib
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -14,6 +15,7 @@ from pfid.bootstrap.live.ground import DrillGround
 from pfid.bootstrap.live.scratch import scratch_daemon
 from pfid.domain.errors import ControlError, PfidError
 from pfid.domain.gate import Gate
+from pfid.wire.control import Done, LiveLeg
 
 CONNECT_S: Final = 1.0
 
@@ -106,7 +108,8 @@ def run_live(
         ControlError: if a daemon that answered stops answering.
     """
     chosen = [d for d in DRILLS if only in (None, d.check)]
-    spoiling = [d for d in chosen if d.scratch_only or not answers(box)]
+    in_use = answers(box)
+    spoiling = [d for d in chosen if d.scratch_only or not in_use]
     through_box = [d for d in chosen if d not in spoiling]
     results: list[DrillResult] = []
     if through_box:
@@ -116,7 +119,17 @@ def run_live(
         with scratch_daemon() as own:
             url = page_url_of(own)
             results += run_drills(own, url, scratch=True, drills=spoiling, told=told)
+    if in_use:
+        _tell(box, results)
     return tuple(results)
+
+
+def _tell(box: Path, results: Sequence[DrillResult]) -> None:
+    """Enter the live leg into the daemon's gates; a user who may not leaves them as they are."""
+    checks = {r.check for r in results if r.ok is not None}
+    came = {c: all(r.ok is not False for r in results if r.check == c) for c in checks}
+    with contextlib.suppress(ControlError), ControlClient(box) as client:
+        client.ask(LiveLeg(results=came), Done)
 
 
 def answers(socket: Path) -> bool:
