@@ -17,6 +17,7 @@ PORT_ADAPTERS: Final[Mapping[str, frozenset[str]]] = {
     "log": frozenset({"log_reader"}),
     "gates": frozenset({"proof_book"}),
     "clock": frozenset({"clocks"}),
+    "gpus": frozenset({"nvml"}),
 }
 """Adapters behind each port, by the name of what they read."""
 
