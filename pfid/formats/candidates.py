@@ -87,7 +87,7 @@ class Scanner:
         start = end = -1
         text, seen = b"", 0
         for match in self._everything.finditer(body, begin):
-            at, hit_end = match.span()
+            at = match.start()
             if at >= end:
                 start, end = line_around(body, at)
                 if start < 0:
@@ -96,7 +96,7 @@ class Scanner:
             for bit, trigger, kind, reader in self._by_first_byte[body[at]]:
                 if trigger is not None and trigger.match(body, at) is None:
                     continue
-                if hit_end <= end and not seen & bit:
+                if not seen & bit:
                     seen |= bit
                     found.append((start, text, kind, reader))
                 break

@@ -24,8 +24,9 @@ MAX_SERIES: Final = 64
 """Series remembered one by one; of older ones only how they began is counted."""
 SILENT_TURNS: Final = 512
 """A series that was silent for so many turns of its key has ended."""
-PARTNERSHIP: Final = 2
-"""Turns two series must take in each other's presence to be two writers."""
+PARTNERSHIP: Final = 3
+"""Turns two series must take in each other's presence to be two writers; a last line of the old
+one that comes late makes two."""
 
 
 class Held(NamedTuple):

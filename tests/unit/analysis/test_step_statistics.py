@@ -6,6 +6,7 @@ from bisect import bisect_left, bisect_right
 import msgspec
 import pytest
 
+from pfid.analysis import quantile_sketch
 from pfid.analysis.quantile_sketch import QuantileSketch
 from pfid.analysis.step_statistics import BOUNDS_S, StepStatistics
 from pfid.domain.step import Phase, StepClock, StepEvent
@@ -136,6 +137,20 @@ def test_up_to_its_limit_the_sketch_is_exact() -> None:
     assert (sketch.exact, sketch.rank_error, sketch.percentile(99)) == (True, 0.0, 989.0)
     sketch.add(5.0)
     assert (sketch.exact, sketch.rank_error) == (False, 0.001)
+
+
+def test_where_memory_is_short_the_error_grows_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(quantile_sketch, "MAX_ENTRIES", 60)
+    sketch = QuantileSketch(exact_to=100)
+    values = [float(v * 7919 % 20_011) for v in range(20_000)]
+    for value in values:
+        sketch.add(value)
+    values.sort()
+    assert len(sketch.state()["values"]) <= 8 * 60
+    assert 0.001 < sketch.rank_error <= 0.05
+    for percent in (1, 50, 99):
+        rank = bisect_left(values, sketch.percentile(percent)) / len(values)
+        assert abs(rank - percent / 100) <= sketch.rank_error + 1e-4
 
 
 def test_a_state_that_does_not_hold_together_is_refused() -> None:

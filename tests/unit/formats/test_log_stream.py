@@ -1,6 +1,7 @@
 """A whole log in: segments, steps and facts out."""
 
 import math
+import random
 from collections.abc import Iterable
 
 import msgspec
@@ -185,6 +186,34 @@ def test_two_writers_with_clocks_of_their_own_are_two_series() -> None:
     first, second = ([e for e in events if e.writer.endswith(end)] for end in ("factory", "#2"))
     assert {event.seconds for event in first} == {150}
     assert {event.seconds for event in second} == {153}
+
+
+def test_two_writers_that_jitter_and_save_are_never_taken_for_a_third() -> None:
+    lines = []
+    for seed, pace in ((1, 150.0), (2, 151.0)):
+        chance, now = random.Random(seed), 0.0
+        for n in range(1, 400):
+            now += pace + chance.uniform(-8, 8) + (70 if n % 100 == 0 else 0)
+            now -= 40 if n % 100 == 1 else 0
+            lines.append((now, jsonl(n * 10, now)))
+    _, parser = read(*[text for _, text in sorted(lines)])
+    assert (parser.facts().writers, parser.facts().rewinds) == (2, 0)
+    assert len(parser.series()) == 2
+
+
+def test_a_late_last_line_of_the_attempt_before_does_not_make_a_second_writer() -> None:
+    old = [jsonl(n * 10, n * 150) for n in range(1, 20)]
+    new = [jsonl(100 + n * 10, n * 150 + 8) for n in range(1, 20)]
+    _, parser = read(*old[:-1], *new[:3], old[-1], *new[3:])
+    assert (parser.facts().writers, parser.facts().rewinds) == (1, 1)
+
+
+def test_live_the_next_epochs_bar_counts_even_if_it_is_as_long_to_the_second() -> None:
+    parser, events = LogParser(), []
+    for turn in range(12):
+        n = turn % 6
+        events += parser.feed(bar(n, n * 20, 5).encode(), 1000.0 + turn * 20)
+    assert [event.index for event in events] == list(range(1, 11))
 
 
 def test_ranks_in_step_that_print_the_same_lines_are_one_writer() -> None:
