@@ -1,7 +1,7 @@
 """The state of an engine that has ended, read without writing.
 
-An engine holds its file alone while it lives, so a file that can be read belongs to nobody any
-more. What is shown of each check is the last thing it announced; of a run whose end the engine did
+An engine locks its state while it lives; a file that nobody has locked belongs to nobody any more.
+What is shown of each check is the last thing it announced; of a run whose end the engine did
 not live to see nothing is known.
 """
 
@@ -46,6 +46,8 @@ def read_ended(path: Path) -> EndedState:
     Raises:
         StateError: if it cannot be read, which includes that its engine lives.
     """
+    if is_locked(path.with_name(path.name + ".lock")):
+        raise StateError(f"{path}: its engine lives and does not answer")
     uri = f"file:{quote(str(path))}?mode=ro"
     try:
         with closing(sqlite3.connect(uri, uri=True, timeout=_LOCK_WAIT_S)) as db:
@@ -63,6 +65,20 @@ def read_ended(path: Path) -> EndedState:
         events=events,
         evidence={t.check: list(t.verdict.evidence) for t in last if t.verdict.evidence},
     )
+
+
+def is_locked(lock: Path, table: Path = Path("/proc/locks")) -> bool:
+    """Whether somebody holds a lock on a file.
+
+    Asks the kernel's table, because trying the lock would refuse it to an engine that starts at
+    this moment. The inode decides: device numbers differ from ``stat`` on btrfs and overlays.
+    """
+    try:
+        inode = lock.stat().st_ino
+        rows = [line.split() for line in table.read_text().splitlines()]
+    except OSError:
+        return False
+    return any(row[1] != "->" and row[5].endswith(f":{inode}") for row in rows if len(row) > 5)
 
 
 def _view(run: bytes, steps: bytes | None) -> RunView:

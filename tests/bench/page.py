@@ -9,6 +9,8 @@ import urllib.request
 from collections.abc import Callable
 from dataclasses import replace
 
+from prometheus_client import generate_latest
+
 from pfid.adapters.http_server import PageServer
 from pfid.adapters.page import Page, live_text
 from pfid.config.address import Address
@@ -26,7 +28,6 @@ from pfid.domain.snapshot import (
 )
 from pfid.domain.step_summary import Baseline, BaselineSource
 from pfid.domain.verdict import Entity, EntityKind
-from prometheus_client import generate_latest
 
 ROUNDS = 30
 SCRAPE_EVERY_S = 5.0

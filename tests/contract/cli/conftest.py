@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from pfid.adapters.control_server import ControlServer
 from pfid.adapters.process_identity import machine_id
 from pfid.adapters.store import Store, StoreEvents
+from pfid.adapters.store_file import StateFile
 from pfid.cli.entry import main
 from pfid.config.paths import engine_dir, run_dir
 from pfid.domain.gate import Gate, GateState, ProvenTo
@@ -200,7 +201,7 @@ def left_behind(no_daemon, make):
         folder = engine_dir(run_dir(os.environ, machine_id(), run.run_id))
         folder.mkdir(parents=True)
         store = Store(
-            folder / "pfid.sqlite",
+            StateFile(path=folder / "pfid.sqlite"),
             StoreEvents(committed=lambda _n: None, trouble=pytest.fail, reset=pytest.fail),
         )
         store.start()

@@ -1,10 +1,12 @@
 """``pfid status`` against a real socket, a real state file, and nobody at all."""
 
+import os
 import re
 import socket
 
 import pytest
 
+from pfid.adapters.store_file import take_ownership
 from pfid.domain.gate import GateState
 from pfid.domain.outcome import Outcome
 
@@ -177,9 +179,18 @@ def test_a_state_file_that_is_rubbish_is_a_problem(left_behind, make, pfid):
     assert "pfid.sqlite cannot be read" in err
 
 
-def test_an_engine_left_long_ago_is_not_opened(left_behind, make, pfid_json):
-    import os
+def test_an_engine_that_lives_and_is_silent_is_a_problem_and_not_an_end(left_behind, make, pfid):
+    folder = left_behind(make.run("train-0009"), make.transition(Outcome.PASS, about="train-0009"))
+    held = take_ownership(folder / "pfid.sqlite")
+    try:
+        code, out, err = pfid("status")
+    finally:
+        os.close(held)
+    assert (code, out) == (3, "")
+    assert "its engine lives and does not answer" in err
 
+
+def test_an_engine_left_long_ago_is_not_opened(left_behind, make, pfid_json):
     folder = left_behind(make.ended("train-0009"), make.transition(about="train-0009"))
     os.utime(folder / "pfid.sqlite", (1, 1))
     assert pfid_json("status")[1]["sources"] == []
