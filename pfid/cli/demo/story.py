@@ -176,7 +176,7 @@ class Story:
         if scene.recent_ms is not None:
             self._voice.progress(f"step {scene.steps:,}  {scene.recent_ms:.1f} ms a step")
         elif scene.run:
-            self._voice.progress(f"no step yet after {waited_s:.0f} s (the first one compiles)")
+            self._voice.progress(f"no step yet after {waited_s:.0f} s")
 
     def _remembered(self, engine: Engine, check: str) -> dict[str, Any]:
         """Return the last verdict of an engine that has ended with its run."""

@@ -31,7 +31,7 @@ class Training:
 
 TORCH = Training(
     module="pfid.probes.demo_torch",
-    what="torch: 25 operations compiled into one kernel, over 8 million floats",
+    what="torch: 25 operations over 8 million floats, which the first step compiles into one",
     fault="every batch now has a new size, until dynamo stops compiling",
     limit_is_logged=True,
 )
