@@ -88,7 +88,7 @@ def stop(
     Raises:
         LaunchError: if it does not run, cannot be told from another, or is not ours.
     """
-    held = _hold(root, processes)
+    held = _hold(root, processes, ending)
     others = ending.tree(root)
     try:
         announce()
@@ -98,7 +98,7 @@ def stop(
             ending.close(each.pidfd)
 
 
-def _hold(root: RecordedProcess, processes: Processes) -> Held:
+def _hold(root: RecordedProcess, processes: Processes, ending: Ending) -> Held:
     """Hold first, then judge: what is judged cannot become another process any more."""
     try:
         held = processes.hold(root.pid)
@@ -106,6 +106,7 @@ def _hold(root: RecordedProcess, processes: Processes) -> Held:
         raise LaunchError(f"it has ended already (pid {root.pid})") from error
     found = is_standing(root, processes)
     if found is not Standing.ALIVE:
+        ending.close(held.pidfd)
         raise LaunchError(f"it does not run: {found.value} (pid {root.pid})")
     return held
 
@@ -121,7 +122,7 @@ def _end(
         ending.wait_ended([held.pidfd], KILL_WAIT_S)
     late = ending.tree(root)
     try:
-        left = [each for each in (*others, *late) if not ending.has_ended(each.pidfd)]
+        left = [each for each in _once((*others, *late)) if not ending.has_ended(each.pidfd)]
         for each in left:
             _ask(ending, each)
         left_s = max(LEFTOVER_GRACE_MIN_S, deadline_s - ending.now_s())
@@ -130,14 +131,15 @@ def _end(
                 ending.signal(each.pidfd, SIGKILL)
             ending.wait_ended([each.pidfd for each in left], KILL_WAIT_S)
         remaining = [each for each in (held, *left) if not ending.has_ended(each.pidfd)]
-        return Stopped(killed=not ended, leftovers=_count(left), remaining=_count(remaining))
+        return Stopped(killed=not ended, leftovers=len(left), remaining=len(remaining))
     finally:
         for each in late:
             ending.close(each.pidfd)
 
 
-def _count(held: Sequence[Held]) -> int:
-    return len({(each.identity.pid, each.identity.start_ticks) for each in held})
+def _once(held: Sequence[Held]) -> list[Held]:
+    """Each process once, whoever found it: a second TERM may break off what the first began."""
+    return list({(each.identity.pid, each.identity.start_ticks): each for each in held}.values())
 
 
 def _ask(ending: Ending, held: Held) -> None:

@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+from pfid.adapters import name_lock as name_lock_module
 from pfid.adapters.name_lock import name_lock
 from pfid.domain.errors import LaunchError
 
@@ -70,12 +71,21 @@ def test_unlocking_frees_it_although_a_forked_child_still_has_the_file(tmp_path)
     os.close(go)
 
 
-def test_a_lock_file_that_was_removed_meanwhile_is_no_lock(tmp_path):
+def test_a_lock_file_that_was_removed_between_opening_and_locking_is_no_lock(tmp_path, monkeypatch):
     file = tmp_path / "train.lock"
-    with name_lock(file, 0.0):
-        file.unlink()
-        with name_lock(file, 0.0):
-            assert file.exists()
+    really, opened = name_lock_module._open, []
+
+    def removed_once(path):
+        descriptor = really(path)
+        if not opened:
+            path.unlink()
+        opened.append(descriptor)
+        return descriptor
+
+    monkeypatch.setattr(name_lock_module, "_open", removed_once)
+    with name_lock(file, 1.0):
+        assert len(opened) == 2, "the fault was not delivered"
+        assert refused(file), "two would hold two files of one name"
 
 
 def test_waiting_ends(tmp_path):

@@ -158,6 +158,26 @@ def test_restart_launches_failures_again_each_a_new_run_with_its_own_log(user):
     assert user.text().count("attempt") == 1
 
 
+def test_a_parent_that_ignores_sigchld_does_not_cost_the_status(user):
+    """Such a parent's children would be reaped by the kernel, their status thrown away."""
+    script = (
+        "import os, signal, sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN); "
+        "os.execv(sys.executable, [sys.executable, *sys.argv[1:]])"
+    )
+    done = subprocess.run(
+        [
+            *(sys.executable, "-c", script, "-P", "-m", "pfid", "run", "--name", "train"),
+            *("--", "sh", "-c", "sleep 0.3; exit 7"),
+        ],
+        cwd=user.work,
+        env=user.environ,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 7, done.stderr
+
+
 def test_restarts_come_to_an_end_with_the_last_status(user):
     done = user.run("--restart", "1", "--", "sh", "-c", "exit 4")
     assert done.returncode == 4

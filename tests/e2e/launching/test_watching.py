@@ -129,6 +129,7 @@ def test_a_stop_is_told_to_the_watcher_before_the_first_signal(user, up, eventua
     [intent] = up.told("stop_intent")
     assert intent["request"]["why"] == "wrong data"
     assert len(user.records()) == 1, "an operator's stop is not relaunched"
+    assert "launched again" not in launcher.stderr.read()
 
 
 def test_attach_hands_over_a_living_process_with_its_real_start(user, up, eventually):
