@@ -65,9 +65,12 @@ def test_request_descriptor_and_reply_go_through(tmp_path):
         connection.sendall(frame(encode(Done(detail="yes"))))
 
     (tmp_path / "log").write_bytes(b"text")
-    with serving(tmp_path / "s", answer), (tmp_path / "log").open("rb") as log:
-        with ControlClient(tmp_path / "s") as client:
-            assert client.call(GetSnapshot(), [log.fileno()]) == Done(detail="yes")
+    with (
+        serving(tmp_path / "s", answer),
+        (tmp_path / "log").open("rb") as log,
+        ControlClient(tmp_path / "s") as client,
+    ):
+        assert client.call(GetSnapshot(), [log.fileno()]) == Done(detail="yes")
     assert seen == [(GetSnapshot(), [b"text"])]
 
 
@@ -106,9 +109,12 @@ def test_an_answer_that_is_none_is_an_error_not_a_crash(tmp_path, rubbish):
         receive(connection)
         connection.sendall(rubbish)
 
-    with serving(tmp_path / "s", answer), ControlClient(tmp_path / "s") as client:
-        with pytest.raises(ControlError, match="was not answered"):
-            client.call(GetSnapshot())
+    with (
+        serving(tmp_path / "s", answer),
+        ControlClient(tmp_path / "s") as client,
+        pytest.raises(ControlError, match="was not answered"),
+    ):
+        client.call(GetSnapshot())
 
 
 def test_asking_for_one_kind_of_reply_turns_a_refusal_into_its_words(tmp_path):
@@ -116,15 +122,20 @@ def test_asking_for_one_kind_of_reply_turns_a_refusal_into_its_words(tmp_path):
         receive(connection)
         connection.sendall(frame(encode(Refused(code="quota", message="64 runs", remedy="stop"))))
 
-    with serving(tmp_path / "s", answer), ControlClient(tmp_path / "s") as client:
-        with pytest.raises(ControlError, match=r"refused \(quota\): 64 runs\. stop"):
-            client.ask(GetSnapshot(), Registered)
+    with (
+        serving(tmp_path / "s", answer),
+        ControlClient(tmp_path / "s") as client,
+        pytest.raises(ControlError, match=r"refused \(quota\): 64 runs\. stop"),
+    ):
+        client.ask(GetSnapshot(), Registered)
 
 
 def test_more_descriptors_than_a_message_takes_are_refused_before_sending(tmp_path):
     release = threading.Event()
     with serving(tmp_path / "s", lambda _: release.wait(10)):
-        with ControlClient(tmp_path / "s") as client:
-            with pytest.raises(ControlError, match="254 descriptors"):
-                client.call(GetSnapshot(), [0] * (DESCRIPTORS_MAX + 1))
+        with (
+            ControlClient(tmp_path / "s") as client,
+            pytest.raises(ControlError, match="254 descriptors"),
+        ):
+            client.call(GetSnapshot(), [0] * (DESCRIPTORS_MAX + 1))
         release.set()
