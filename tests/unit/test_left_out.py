@@ -1,0 +1,54 @@
+"""A test that cannot run here is left out with its reason; on CI nothing may be left out."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+NEEDS = """
+import pytest
+
+@pytest.mark.needs("sh", "no-such-program")
+def test_something():
+    pass
+"""
+SKIPS = """
+import pytest
+
+def test_something():
+    pytest.skip("no reason of ours")
+"""
+
+
+def collected(folder: Path, checkout: Path, text: str, ci: str) -> subprocess.CompletedProcess[str]:
+    shutil.copy(checkout / "tests" / "conftest.py", folder)
+    (folder / "test_it.py").write_text(text)
+    (folder / "pytest.ini").write_text("[pytest]\nmarkers =\n  needs(*programs): x\n  root: x\n")
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", "-ra", "-p", "no:cacheprovider", folder],
+        env=dict(os.environ) | {"CI": ci},
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("text", [NEEDS, SKIPS])
+def test_elsewhere_it_is_skipped(tmp_path, checkout, text):
+    done = collected(tmp_path, checkout, text, "false")
+    assert done.returncode == 0
+    assert "1 skipped" in done.stdout
+
+
+@pytest.mark.parametrize("text", [NEEDS, SKIPS])
+def test_on_ci_it_fails(tmp_path, checkout, text):
+    done = collected(tmp_path, checkout, text, "true")
+    assert done.returncode == 1, done.stdout
+
+
+def test_what_is_missing_is_named(tmp_path, checkout):
+    assert "needs no-such-program" in collected(tmp_path, checkout, NEEDS, "false").stdout
