@@ -15,7 +15,6 @@ COARSE_S: Final = 2.0
 """Shortest difference of a clock of whole seconds that is taken as a time."""
 JUMP_FACTOR: Final = 4
 """A counter that leaps this many times its usual stride was moved, it did not work."""
-EARLY_FACTOR: Final = 3
 PACE_WEIGHT: Final = 0.1
 """Of the newest step in the mean that foretells the next line; never a step time."""
 MEMORY_POINTS: Final = 2048
@@ -110,8 +109,6 @@ class Series:
             return reading.lap > self.lap and reading.step >= self.last_index
         if reading.step + self.lap_offset <= self.last_index:
             return False
-        if self.total is not None and reading.step > self.total > 0 and not reading.lap:
-            return False
         if reading.clock_s is None or self.last_clock_s is None:
             return True
         return reading.clock_s >= self.last_clock_s - CLOCK_SLACK_S
@@ -121,10 +118,10 @@ class Series:
         gap = reading.step + self.lap_offset - self.last_index
         if reading.clock_s is None or self.last_clock_s is None or reading.lap != self.lap:
             return float(gap)
-        late = reading.clock_s - self.last_clock_s - gap * self.pace_s
-        # A save makes a step late; nothing makes one early. And lines are rarely left out.
-        missed = abs(gap - self.usual_stride) * self.pace_s
-        return missed + (late if late >= 0 else -EARLY_FACTOR * late)
+        late_s = reading.clock_s - self.last_clock_s - gap * self.pace_s
+        # A save makes one line late and the next one early; but lines are rarely left out.
+        missed_s = abs(gap - self.usual_stride) * self.pace_s
+        return missed_s + abs(late_s)
 
     def repeats(self, reading: Reading) -> bool:
         """Whether a reading is a redraw, or a copy by another rank, of one that was taken."""

@@ -201,6 +201,21 @@ def test_two_writers_that_jitter_and_save_are_never_taken_for_a_third() -> None:
     assert len(parser.series()) == 2
 
 
+@pytest.mark.parametrize("seed", [23, 147, 156, 173])
+def test_two_writers_stay_apart_over_saves_that_make_one_late_and_one_early(seed: int) -> None:
+    chance, lines = random.Random(seed), []
+    for ahead, begin_s in ((1, 0.0), (0, 13.0)):
+        now_s = begin_s
+        for n in range(1, 120):
+            now_s += 152 - ahead + chance.uniform(-12, 12)
+            now_s += chance.uniform(20, 90) if n % 20 == 0 else 0
+            now_s -= chance.uniform(0, 60) if n % 20 == 19 else 0
+            now_s += chance.uniform(-40, 40) if n % 20 == 1 else 0
+            lines.append((now_s, jsonl((n + ahead) * 10, now_s)))
+    _, parser = read(*[text for _, text in sorted(lines)])
+    assert (parser.facts().writers, len(parser.series())) == (2, 2)
+
+
 def test_a_late_last_line_of_the_attempt_before_does_not_make_a_second_writer() -> None:
     old = [jsonl(n * 10, n * 150) for n in range(1, 20)]
     new = [jsonl(100 + n * 10, n * 150 + 8) for n in range(1, 20)]

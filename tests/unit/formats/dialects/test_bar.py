@@ -1,7 +1,10 @@
 """Bars: the counter and the elapsed whole seconds are facts, the rate is not."""
 
+import re
+
 import pytest
 
+from pfid.formats.dialects import bar as bar_module
 from pfid.formats.dialects import lightning, tqdm
 from pfid.formats.dialects.bar import read_bar
 from pfid.formats.dialects.tqdm import BarRole
@@ -43,6 +46,24 @@ def test_a_rate_in_thousands_is_not_taken_and_a_counter_in_thousands_is_no_count
     assert bar is not None
     assert bar.rate_s is None
     assert read_bar(b" 10%|# | 9.00k/90.0k [00:07<01:00, 1.2kit/s]") is None
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        " 20%|██▎       | 2/10 [00:03<00:13,  1.65s/it]",
+        "100%|██████████| 16/16 [15:19<00:00, 55.00s/it]",
+        "  1%|          | 10/1312 [27:46:40<149:48:28, 3.00it/s]",
+        "  0%|          | 1/10 [00:00<?, 0.00it/s]",
+    ],
+)
+def test_the_short_way_and_the_long_way_give_the_same_bar(
+    line: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    short = read_bar(line.encode())
+    monkeypatch.setattr(bar_module, "_PLAIN", re.compile(rb"(?!)"))
+    assert short is not None
+    assert read_bar(line.encode()) == short
 
 
 def test_text_glued_behind_a_bar_and_a_postfix_do_not_disturb_it() -> None:
