@@ -23,8 +23,11 @@ RUN_EVENTS_MAX: Final = 200
 
 @dataclass(slots=True)
 class Follower:
-    """A client that waits for the next event; nothing up to ``looked_to`` is news to it, and
-    while the store is ``asking`` nothing newer may overtake its answer."""
+    """A client that waits for the next event.
+
+    Nothing up to ``looked_to`` is news to it; while the store is ``asking``, nothing newer may
+    overtake its answer.
+    """
 
     conn: int
     uid: int

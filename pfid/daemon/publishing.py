@@ -5,11 +5,13 @@ from dataclasses import replace
 from pfid.daemon.core import SHOWN_EVENTS_MAX, Core
 from pfid.daemon.tracked import TrackedRun
 from pfid.daemon.worlds import baseline_of
+from pfid.domain.outcome import Outcome
 from pfid.domain.run import RunState
 from pfid.domain.snapshot import DaemonHealth, Resources, RunView, Snapshot, VerdictView
 from pfid.domain.step import Phase, StepEvent
 from pfid.domain.step_summary import Baseline
 from pfid.domain.transition import Origin, Transition
+from pfid.policy.hysteresis import UNSEEN
 from pfid.policy.run_life import Signs, state_of
 
 SHOWN_STEPS = 64
@@ -99,7 +101,8 @@ class Publishing:
 
 
 def _fails(view: VerdictView) -> bool:
-    return view.outcome.value == "fail" and view.counts
+    """Whether it stands at FAIL and was seen to lately; a verdict nobody can see on is no state."""
+    return view.outcome is Outcome.FAIL and view.counts and UNSEEN not in view.label
 
 
 def _seconds(event: StepEvent) -> float | None:
