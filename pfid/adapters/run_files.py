@@ -1,13 +1,14 @@
 """A run's logs and step files, found by path with the user's own rights, opened for a watcher.
 
-Paths are looked at, not watched: it works on every file system, costs a stat a second, and a
-launcher needs no further thread. Only regular files are opened; a path may change under us.
+Paths are looked at, which works on every file system and costs a stat a second; logs are watched
+beside, so that one which is rotated twice within a second is not lost between two looks. Only
+regular files are opened; a path may change under us.
 """
 
 import os
 import stat
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -48,6 +49,17 @@ class RunFilesByPath:
             added=[*self._opened(new_logs), *self._open_new_steps()],
             logs_replaced=self._open_logs() if replaced else (),
         )
+
+    @contextmanager
+    def watched(self, changed: Callable[[], None]) -> Iterator[None]:
+        """While open, call ``changed`` when a log's path holds another file."""
+        from pfid.adapters.path_watch import PathWatch  # a short run is over before it is needed
+
+        watch = PathWatch((Path(path) for path in self._logs), lambda _path: changed())
+        try:
+            yield
+        finally:
+            watch.close()
 
     def _replaced(self, path: str) -> bool:
         known = self._known.get(path)

@@ -1,6 +1,6 @@
 """What launching needs of the world; bootstrap hands in the adapters."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -216,6 +216,13 @@ class RunFiles(Protocol):
 
     def news(self) -> FileNews:
         """What is new: files that came, logs whose path holds another file now."""
+        ...
+
+    def watched(self, changed: Callable[[], None]) -> AbstractContextManager[None]:
+        """While the context is open, call ``changed`` when a log's path holds another file.
+
+        Only sooner than ``news`` would be asked anyway: what it misses, the next look finds.
+        """
         ...
 
 

@@ -61,16 +61,27 @@ class Watching:
         self._engine_pidfd: int | None = None
         self._engine_starts = 0
         self._engine_due_s = 0.0
+        self._over = False
         self._wake = threading.Event()
         self._thread = threading.Thread(target=self._run, name="watching", daemon=True)
         self._thread.start()
 
     def _run(self) -> None:
         try:
-            while not self._wake.wait(self._round()):
-                pass
+            self._wake.wait(self._round())
+            if self._over:
+                return
+            with self._files.watched(self._wake.set):
+                self._go_round()
         except Exception as error:  # noqa: BLE001 - the run goes on whatever happens to its watching
             self._say(f"watching {self._record.run_id} failed: {error}; the run goes on")
+
+    def _go_round(self) -> None:
+        while True:
+            self._wake.clear()
+            if self._over:
+                return
+            self._wake.wait(self._round())
 
     def _round(self) -> float:
         """Look after every link once; seconds until the next round."""
@@ -156,6 +167,7 @@ class Watching:
 
     def finish(self, ended: Ended, within_s: float = _LAST_WORD_S) -> None:
         """Tell whoever watches how it ended; an engine that is not up yet is told later."""
+        self._over = True
         self._wake.set()
         self._thread.join(within_s)
         for link in (self._daemon, self._engine):

@@ -17,7 +17,7 @@ from pfid.workers.link_name import LinkName
 from pfid.workers.seam import Seam
 from pfid.workers.text_parser import TextParser
 
-CHUNK_BYTES: Final = 256 * 1024
+CHUNK_BYTES: Final = 512 * 1024
 """Read in one turn: of many busy files each gets the same share."""
 _QUIET_SHARE: Final = 0.125
 """A file quiet for t is looked at again after t/8, within the two poll intervals."""

@@ -1,6 +1,7 @@
 """A run's files by path: what is new, what was replaced, what is no file."""
 
 import os
+import threading
 from contextlib import suppress
 
 import pytest
@@ -80,3 +81,17 @@ def test_a_replaced_log_brings_all_logs_again_and_begins_at_its_start(folder):
 def test_what_is_no_regular_file_is_neither_opened_nor_waited_for(folder, what):
     os.mkfifo(folder / "a.log") if what == "fifo" else (folder / "a.log").mkdir()
     assert files(folder, "a.log").open_all() == []
+
+
+def test_a_rotation_is_told_while_watched_and_not_after(folder):
+    log = folder / "train.log"
+    log.touch()
+    changed = threading.Event()
+    with files(folder, "train.log").watched(changed.set):
+        log.rename(folder / "train.log.1")
+        log.touch()
+        assert changed.wait(30)
+        changed.clear()
+    log.rename(folder / "train.log.2")
+    log.touch()
+    assert not changed.wait(0.3)
