@@ -1,6 +1,7 @@
 """The demo is a check that can fail: it fails where a verdict is due and does not come."""
 
 import os
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -62,6 +63,24 @@ def test_the_demo_sees_everything_it_promises_and_leaves_nothing(tmp_path, train
     ):
         assert said in done.stdout
     assert ("FAIL recompile_limit" in done.stdout) == (training == "torch")
+    assert not list(tmp_path.iterdir())
+    assert not still_running(tmp_path)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_demo_that_is_told_to_go_clears_the_stage(tmp_path, number):
+    with subprocess.Popen(
+        [sys.executable, "-P", "-m", "pfid", "demo", "--training", "numpy"],
+        env=dict(os.environ) | {"TMPDIR": str(tmp_path)},
+        stdout=subprocess.PIPE,
+    ) as process:
+        assert process.stdout is not None
+        while b"run_gone" not in process.stdout.readline():
+            assert process.poll() is None
+        assert still_running(tmp_path)
+        process.send_signal(number)
+        process.communicate(timeout=60)
+    assert process.returncode in {1, 128 + number}
     assert not list(tmp_path.iterdir())
     assert not still_running(tmp_path)
 

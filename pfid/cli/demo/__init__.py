@@ -4,6 +4,9 @@ It launches a real process through the real ``pfid run``, with the real engine, 
 in a folder of its own. A verdict that does not come ends it with exit status 1.
 """
 
+import signal
+from types import FrameType
+
 import click
 
 from pfid.cli.exit_codes import Exit
@@ -29,6 +32,8 @@ def command(training: str) -> None:
     from pfid.cli.demo.trainings import choose
     from pfid.cli.demo.voice import Voice
 
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _leave)
     voice = Voice()
     with Stage() as stage:
         try:
@@ -39,3 +44,8 @@ def command(training: str) -> None:
             raise SystemExit(Exit.FAILED) from error
     voice.act("That was pfid; nothing is left behind")
     voice.say("Next: pfid run --name NAME -- python train.py")
+
+
+def _leave(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - a signal handler
+    """Clear the stage before going: an exception unwinds, the default would not."""
+    raise SystemExit(128 + number)
