@@ -2,9 +2,14 @@
 
 import os
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
+
+sys.path.insert(0, str(Path(__file__).parent / "nvml_shim"))  # what tests of many folders share
+
+from nvml_shim import Shim
 
 ON_CI = os.environ.get("CI") == "true"
 
@@ -53,3 +58,11 @@ def _own_places(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Mo
             monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("PFID_SOCKET", str(home / "no-daemon.sock"))
+
+
+@pytest.fixture
+def nvml(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shim:
+    """A box with a stand-in for NVML, which every worker started from now on loads."""
+    shim = Shim(tmp_path / "nvml")
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(shim.folder))
+    return shim

@@ -46,6 +46,7 @@ class WorkerOwner:
         rules: LifeRules | None = None,
         *,
         max_frame_bytes: int = MAX_FRAME_BYTES,
+        may_start: Callable[[], float] | None = None,
     ) -> None:
         """Prepare; nothing is started yet.
 
@@ -54,11 +55,14 @@ class WorkerOwner:
             on_event: called in the owner's thread, in order; it may block and may call ``send``.
             rules: deadlines and back-off.
             max_frame_bytes: the largest message the worker may send.
+            may_start: asked before every start, in the owner's thread: 0 to start now, else the
+                seconds until it is worth asking again.
         """
         self._command = command
         self._on_event = on_event
         self._rules = rules or LifeRules()
         self._max_frame_bytes = max_frame_bytes
+        self._may_start = may_start or (lambda: 0.0)
         self._lock = threading.Lock()
         self._outbox: deque[tuple[bytes, tuple[int, ...]]] = deque()
         self._generation = 0
@@ -147,12 +151,19 @@ class WorkerOwner:
 
     def _act(self, action: LifeAction | None) -> None:
         if action is LifeAction.SPAWN:
-            self._spawn()
+            self._spawn_or_wait()
         elif action is LifeAction.ABANDON:
             self._abandon()
         elif action is not None and self._process is not None:
             term = action is LifeAction.TERMINATE
             self._process.signal(signal.SIGTERM if term else signal.SIGKILL)
+
+    def _spawn_or_wait(self) -> None:
+        wait_s = self._may_start()
+        if wait_s > 0:
+            self._life = worker_life.postponed(self._life, time.monotonic() + wait_s)
+        else:
+            self._spawn()
 
     def _spawn(self) -> None:
         try:

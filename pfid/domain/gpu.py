@@ -3,6 +3,26 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Final
+
+THROTTLE_REASONS: Final = (
+    "gpu_idle",
+    "applications_clocks",
+    "sw_power_cap",
+    "hw_slowdown",
+    "sync_boost",
+    "sw_thermal",
+    "hw_thermal",
+    "hw_power_brake",
+    "display_clock",
+)
+"""Our names for NVML's clock event reasons, in the order of their bits. The first two and the last
+are settings, not a card that is held back."""
+
+FATAL_XIDS: Final = frozenset({62, 79, 119, 120})
+"""After one of these the driver is not to be called again until it was loaded anew: the card's
+micro-controller halted, the card fell off the bus, or its firmware stopped answering (NVIDIA's Xid
+catalogue)."""
 
 
 class AbsentReason(Enum):
@@ -102,7 +122,9 @@ class GpuSample:
         energy_j: energy counter, joules since the driver was loaded.
         sm_clock_hz: current SM clock.
         throttle: active throttle reasons by our names; None if not readable.
-        memory_used_bytes: used memory.
+        memory_used_bytes: memory in use, without what the driver reserves for itself where it
+            tells the two apart.
+        memory_reserved_bytes: what the driver reserves; None where it does not tell.
         temperature_c: core temperature.
         sm_activity: share of time at least one warp was on an SM (GPM), 0..1.
         tensor_activity: share of time the tensor pipe was active (GPM), 0..1.
@@ -123,6 +145,7 @@ class GpuSample:
     sm_clock_hz: float | None = None
     throttle: frozenset[str] | None = None
     memory_used_bytes: int | None = None
+    memory_reserved_bytes: int | None = None
     temperature_c: float | None = None
     sm_activity: float | None = None
     tensor_activity: float | None = None

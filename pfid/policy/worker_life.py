@@ -126,6 +126,11 @@ def spawned(life: Life, rules: LifeRules, now_s: float) -> Life:
     )
 
 
+def postponed(life: Life, until_s: float) -> Life:
+    """There is no reason to start it yet; ask again then."""
+    return replace(life, due_s=until_s)
+
+
 def heard(life: Life, rules: LifeRules, now_s: float) -> Life:
     """A whole message came. It does not save a worker that is being ended."""
     if life.phase not in _ALIVE:

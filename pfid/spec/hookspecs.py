@@ -6,6 +6,7 @@ from typing import Final
 import pluggy
 
 from pfid.spec.check import AnyCheck
+from pfid.spec.gpu_sampler import GpuSampler
 
 PROJECT: Final = "pfid"
 hookspec = pluggy.HookspecMarker(PROJECT)
@@ -23,4 +24,17 @@ def pfid_checks() -> Iterable[AnyCheck]:  # type: ignore[empty-body]
 
     Returns:
         Every check of the plugin, fully constructed.
+    """
+
+
+@hookspec
+def pfid_gpu_samplers() -> Iterable[GpuSampler]:  # type: ignore[empty-body]
+    """Hand over samplers for the GPUs of another vendor.
+
+    Called once, in a process of its own that belongs to such plugins alone; a sampler that hangs
+    or crashes costs its own figures and nothing else. The names label their health in metrics and
+    must be unique; NVIDIA's ``nvml`` is built in.
+
+    Returns:
+        Every sampler of the plugin, not opened yet.
     """

@@ -1,0 +1,110 @@
+"""Messages between the daemon and a GPU sampler, a disposable worker."""
+
+from typing import Final
+
+import msgspec
+
+from pfid.domain.errors import WireError
+from pfid.domain.gpu import GpuFacts, GpuSample, XidEvent
+from pfid.spec.ports.gpus import SamplerProblem
+
+
+class PluginPlace(msgspec.Struct, frozen=True, kw_only=True):
+    """A plugin that may bring a sampler; ``is_file`` for a path, else ``module:attribute``."""
+
+    name: str
+    place: str
+    is_file: bool
+
+
+class Configure(msgspec.Struct, frozen=True, kw_only=True, tag="configure"):
+    """Start. Nothing is touched before it.
+
+    Attributes:
+        interval_s: between two readings.
+        skip: indexes of devices that are not to be touched.
+        plugins: where to look for samplers; () for NVML.
+    """
+
+    interval_s: float = 1.0
+    skip: tuple[int, ...] = ()
+    plugins: tuple[PluginPlace, ...] = ()
+
+
+class _Report(msgspec.Struct, frozen=True, kw_only=True, tag_field="is"):
+    pass
+
+
+class Opened(_Report, frozen=True, kw_only=True, tag="opened"):
+    """The driver answers."""
+
+    sampler: str
+    driver: str = ""
+    library: str = ""
+
+
+class Read(_Report, frozen=True, kw_only=True, tag="read"):
+    """All GPUs once; see :class:`pfid.spec.gpu_sampler.GpuReading`."""
+
+    sampler: str
+    at_s: float
+    samples: tuple[GpuSample, ...]
+    facts: tuple[GpuFacts, ...] | None = None
+    lost: tuple[str, ...] = ()
+    xids: tuple[XidEvent, ...] = ()
+
+
+class Trouble(_Report, frozen=True, kw_only=True, tag="trouble"):
+    """There is nothing to be read, and why; repeated while it lasts.
+
+    Attributes:
+        sampler: whose, "" if it is about the worker as a whole.
+        problem: what.
+        detail: for the operator.
+        leaving: whether the worker ends now and a fresh one is needed.
+    """
+
+    sampler: str
+    problem: SamplerProblem
+    detail: str = ""
+    leaving: bool = False
+
+
+class Beat(_Report, frozen=True, kw_only=True, tag="beat"):
+    """The worker is alive and waits."""
+
+
+Report = Opened | Read | Trouble | Beat
+
+_order_decoder: Final = msgspec.msgpack.Decoder(Configure)
+_report_decoder: Final = msgspec.msgpack.Decoder(Report)
+_encoder: Final = msgspec.msgpack.Encoder()
+
+
+def encode(message: Configure | Report) -> bytes:
+    """Return the msgpack of a message, without a frame."""
+    return _encoder.encode(message)
+
+
+def decode_order(body: bytes) -> Configure:
+    """Read an order.
+
+    Raises:
+        WireError: naming the place that is malformed.
+    """
+    try:
+        return _order_decoder.decode(body)
+    except (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError) as error:
+        raise WireError(f"order is malformed: {error}") from error
+
+
+def decode_report(body: bytes) -> Report:
+    """Read a report.
+
+    Raises:
+        WireError: naming the place that is malformed.
+    """
+    try:
+        return _report_decoder.decode(body)
+    except (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError) as error:
+        raise WireError(f"report is malformed: {error}") from error

@@ -1,0 +1,128 @@
+"""NVIDIA's GPUs through NVML."""
+
+import time
+from contextlib import suppress
+from typing import Final
+
+import pynvml
+
+from pfid.domain.gpu import FATAL_XIDS, AbsentReason, GpuSample
+from pfid.formats.untrusted import printable
+from pfid.spec.gpu_sampler import GpuDriver, GpuReading, GpuSamplerError, Touch
+from pfid.spec.ports.gpus import SamplerProblem
+from pfid.workers.nvml_calls import problem, reading
+from pfid.workers.nvml_device import Device
+from pfid.workers.nvml_events import XidEvents
+from pfid.workers.nvml_facts import read_facts
+
+MAX_DEVICES: Final = 64
+LOOK_AGAIN_S: Final = 60.0
+"""A GPU that is gone may come back only after the library was opened anew."""
+VERSION_CHARS: Final = 40
+
+
+class NvmlSampler:
+    """All GPUs of one driver."""
+
+    name = "nvml"
+
+    def __init__(self) -> None:
+        """Open nothing."""
+        self._devices: list[Device] = []
+        self._events = XidEvents()
+        self._touch: Touch = lambda _: None
+        self._skip: frozenset[int] = frozenset()
+        self._open = False
+        self._facts_told = False
+        self._found = 0
+        self._opened_s = 0.0
+
+    def open(self, skip: frozenset[int], touch: Touch) -> GpuDriver:
+        """Start NVML and find the GPUs.
+
+        Raises:
+            GpuSamplerError: if NVML does not start.
+        """
+        self._skip, self._touch = skip, touch
+        try:
+            pynvml.nvmlInit()
+        except Exception as error:
+            raise problem(error) from error
+        self._open = True
+        self._opened_s = time.monotonic()
+        try:
+            self._find()
+        except GpuSamplerError:
+            self.close()
+            raise
+        return GpuDriver(
+            driver=_version(pynvml.nvmlSystemGetDriverVersion),
+            library=_version(pynvml.nvmlSystemGetNVMLVersion),
+        )
+
+    def _find(self) -> None:
+        self._found = self._count()
+        for index in range(self._found):
+            if index in self._skip:
+                continue
+            self._touch(index)
+            handle = reading(pynvml.nvmlDeviceGetHandleByIndex, index)
+            facts = None if isinstance(handle, AbsentReason) else read_facts(handle, index)
+            if facts is not None:
+                self._devices.append(Device(handle, index, facts, time.monotonic()))
+        self._events.open([(d.handle, d.facts.uuid) for d in self._devices])
+        self._facts_told = False
+
+    def _count(self) -> int:
+        count = reading(pynvml.nvmlDeviceGetCount)
+        if isinstance(count, AbsentReason):
+            raise GpuSamplerError(SamplerProblem.OTHER, f"no count of devices: {count.value}")
+        return min(int(count), MAX_DEVICES)
+
+    def read(self, at_s: float, monotonic_s: float) -> GpuReading:
+        """Every GPU once; events first, because after a fatal one nothing may be asked.
+
+        Raises:
+            GpuSamplerError: if the driver as a whole is gone, or its list of GPUs changed.
+        """
+        xids = self._events.read(at_s)
+        if any(event.code in FATAL_XIDS for event in xids):
+            return GpuReading(xids=xids)
+        if self._count() != self._found or self._worth_opening_anew(monotonic_s):
+            self.close()
+            self.open(self._skip, self._touch)
+        samples = tuple(self._one(device, at_s, monotonic_s) for device in self._devices)
+        changed = [d.look_again(monotonic_s) for d in self._devices]
+        facts = None
+        if any(changed) or not self._facts_told:
+            facts, self._facts_told = tuple(d.facts for d in self._devices), True
+        lost = tuple(d.facts.uuid for d in self._devices if d.lost)
+        return GpuReading(samples=samples, facts=facts, lost=lost, xids=xids)
+
+    def _worth_opening_anew(self, monotonic_s: float) -> bool:
+        missing = len(self._devices) + len(self._skip) < self._found
+        lost = missing or any(d.lost for d in self._devices)
+        return lost and monotonic_s - self._opened_s >= LOOK_AGAIN_S
+
+    def _one(self, device: Device, at_s: float, monotonic_s: float) -> GpuSample:
+        self._touch(device.index)
+        return device.read(at_s, monotonic_s)
+
+    def close(self) -> None:
+        """Give everything back and shut NVML down; a driver that is gone cannot refuse."""
+        if not self._open:
+            return
+        self._open = False
+        with suppress(GpuSamplerError):
+            self._events.close()
+            for device in self._devices:
+                device.close()
+        self._devices = []
+        with suppress(Exception):
+            pynvml.nvmlShutdown()
+
+
+def _version(call: object) -> str:
+    raw = reading(call)  # type: ignore[arg-type]
+    text = raw.decode("utf-8", "replace") if isinstance(raw, bytes) else raw
+    return printable(text, VERSION_CHARS) if isinstance(text, str) else ""
