@@ -6,12 +6,19 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 sys.path.insert(0, str(Path(__file__).parent / "nvml_shim"))  # what tests of many folders share
 
 from nvml_shim import Shim
 
 ON_CI = os.environ.get("CI") == "true"
+
+# No verdict may hang on how busy the machine is, and on CI none on luck.
+settings.register_profile(
+    "pfid", deadline=None, derandomize=ON_CI, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("pfid")
 
 
 def _missing(item: pytest.Item) -> list[str]:

@@ -25,6 +25,7 @@ def test_something():
 
 def collected(folder: Path, checkout: Path, text: str, ci: str) -> subprocess.CompletedProcess[str]:
     shutil.copy(checkout / "tests" / "conftest.py", folder)
+    (folder / "nvml_shim").symlink_to(checkout / "tests" / "nvml_shim")
     (folder / "test_it.py").write_text(text)
     (folder / "pytest.ini").write_text("[pytest]\nmarkers =\n  needs(*programs): x\n  root: x\n")
     return subprocess.run(
