@@ -18,6 +18,7 @@ COMMANDS: Final = {
     "rotate": "Rename a log before a relaunch, losing nothing.",
     "run": "Launch a training run under watch.",
     "selftest": "Prove that every check can fire and can pass.",
+    "service": "Place the systemd unit, take it away, see how it stands.",
     "show": "Show one run.",
     "status": "Show all runs, verdicts and gates.",
     "steps": "Read step times out of logs.",

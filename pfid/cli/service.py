@@ -1,0 +1,139 @@
+"""``pfid service``: place the systemd unit, take it away, see how it stands."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from pfid.cli.output import Exit, emit_json, error, facts, note, table
+
+if TYPE_CHECKING:
+    from pfid.policy.service_plan import Plan
+
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+_APPLY = click.option("--apply", is_flag=True, help="Do it; without this it is only shown.")
+_ROOT = click.option(
+    "--root",
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    default=Path("/"),
+    show_default=True,
+    help="Root of a system image to work on instead of the running system.",
+)
+
+
+@click.group()
+def command() -> None:
+    """Place the systemd unit, take it away, see how it stands."""
+
+
+@command.command()
+@_APPLY
+@click.option("--io", is_flag=True, help="With two capabilities, for I/O figures of other users.")
+@click.option("--now", is_flag=True, help="Enable and start the unit too.")
+@_ROOT
+@_JSON
+def install(apply: bool, io: bool, now: bool, root: Path, as_json: bool) -> None:
+    """Place the unit for the interpreter this runs from, also a virtual environment.
+
+    Shows what it would do; --apply does it. Doing it again changes nothing.
+    Exit codes: 0 done or shown, 2 something is in the way, 3 a step failed.
+    """
+    from pfid.adapters.service_files import found, running_interpreter, shipped
+    from pfid.policy.service_plan import Wish, plan_install
+
+    wish = Wish(io=io, now=now, root=_other(root))
+    plan = plan_install(shipped(), running_interpreter(), found(root), wish)
+    _go("install", plan, root, apply=apply, as_json=as_json)
+
+
+@command.command()
+@_APPLY
+@_ROOT
+@_JSON
+def uninstall(apply: bool, root: Path, as_json: bool) -> None:
+    """Stop the unit and remove what was placed.
+
+    The configuration in /etc/pfid, the state in /var/lib/pfid and the user pfid stay.
+    """
+    from pfid.adapters.service_files import found, running_interpreter, shipped
+    from pfid.policy.service_plan import plan_uninstall
+
+    plan = plan_uninstall(shipped(), running_interpreter(), found(root), _other(root))
+    _go("uninstall", plan, root, apply=apply, as_json=as_json)
+
+
+@command.command()
+@_JSON
+def status(as_json: bool) -> None:
+    """Say how the files and the unit stand.
+
+    Exit codes: 0 placed, current and active, 1 not, 3 no systemd answers.
+    """
+    from pfid.adapters.service_files import found, running_interpreter, shipped, unit_facts
+    from pfid.policy.service_plan import DROP_IN, PLACES, FileState, states, texts
+
+    files = states(texts(shipped(), running_interpreter()), found(Path("/")))
+    unit = unit_facts()
+    needed = [f for f in files if f.path != PLACES[DROP_IN] or f.state is not FileState.ABSENT]
+    current = all(f.state is FileState.CURRENT for f in needed)
+    active = unit is not None and unit.get("ActiveState") == "active"
+    if as_json:
+        shown = [{"path": f.path, "state": f.state} for f in files]
+        emit_json({"files": shown, "unit": None if unit is None else dict(unit)})
+    else:
+        table(("STATE", "FILE"), [(f.state.value, f.path) for f in files])
+        if unit is None:
+            note("no systemd answers here")
+        else:
+            facts(list(unit.items()))
+    sys.exit(Exit.UNKNOWN if unit is None else Exit.OK if current and active else Exit.FAILED)
+
+
+def _other(root: Path) -> str:
+    return "" if root.resolve() == Path("/") else str(root.resolve())
+
+
+def _go(action: str, plan: "Plan", root: Path, *, apply: bool, as_json: bool) -> None:
+    from pfid.adapters.service_files import carry_out
+
+    done = apply and not plan.problems
+    if done:
+        carry_out(plan, root)
+    if as_json:
+        emit_json(_shape(action, plan, applied=done))
+    else:
+        _tell(plan, applied=done)
+    for problem in plan.problems:
+        error(problem)
+    sys.exit(Exit.USAGE if plan.problems else Exit.OK)
+
+
+def _shape(action: str, plan: "Plan", *, applied: bool) -> dict[str, object]:
+    return {
+        "action": action,
+        "applied": applied,
+        "files": [{"path": f.path, "state": f.state} for f in plan.files],
+        "steps": _steps(plan),
+        "problems": plan.problems,
+    }
+
+
+def _steps(plan: "Plan") -> list[str]:
+    return [
+        *(f"run {' '.join(command)}" for command in plan.before),
+        *(f"write {file.path}" for file in plan.write),
+        *(f"remove {path}" for path in plan.remove),
+        *(f"run {' '.join(command)}" for command in plan.after),
+    ]
+
+
+def _tell(plan: "Plan", *, applied: bool) -> None:
+    if plan.problems:
+        return
+    if plan.nothing:
+        click.echo("nothing to do")
+        return
+    for step in _steps(plan):
+        click.echo(step)
+    note("done" if applied else "nothing was done; --apply does it")
