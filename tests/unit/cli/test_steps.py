@@ -179,10 +179,7 @@ def test_own_dialects_are_read(tmp_path: Path) -> None:
     }
 
 
-needs_cases = pytest.mark.skipif(not CASES.is_dir(), reason="no field cases beside this checkout")
-
-
-@needs_cases
+@pytest.mark.field_cases
 def test_case_four_ranks_one_tqdm() -> None:
     (segment,), notes = report(CASES / "four-ranks-one-tqdm" / "bars.log")
     assert (segment["n"], segment["first_step_seconds"], segment["max"]) == (15, 58.0, 62.0)
@@ -190,7 +187,7 @@ def test_case_four_ranks_one_tqdm() -> None:
     assert "two_writers" not in notes
 
 
-@needs_cases
+@pytest.mark.field_cases
 def test_case_megatron_ms_healthy() -> None:
     (segment,), _ = report(CASES / "megatron-ms-healthy" / "train.log")
     assert segment["first_step_seconds"] == pytest.approx(159.7789)
@@ -198,7 +195,7 @@ def test_case_megatron_ms_healthy() -> None:
     assert segment["max"] == pytest.approx(141.0968)
 
 
-@needs_cases
+@pytest.mark.field_cases
 def test_case_slurm_time_limit_not_crash() -> None:
     (segment,), notes = report(CASES / "slurm-time-limit-not-crash" / "tail.log")
     assert (segment["n"], segment["p50"], len(segment["samples"])) == (3, None, 4)
@@ -206,7 +203,7 @@ def test_case_slurm_time_limit_not_crash() -> None:
     assert "traceback" not in notes
 
 
-@needs_cases
+@pytest.mark.field_cases
 def test_case_two_writers_then_resume_one_jsonl() -> None:
     segments, notes = report(CASES / "two-writers-then-resume-one-jsonl" / "trainer_log.jsonl")
     assert [(s["attempt"], s["writer"]) for s in segments] == [(1, 1), (1, 2), (2, 1)]
