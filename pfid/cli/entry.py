@@ -15,6 +15,7 @@ COMMANDS: Final = {
     "daemon": "Run the box's watchdog (systemd starts it).",
     "demo": "See pfid catch a fallback and a death, in under a minute.",
     "events": "Show what changed, and follow it.",
+    "monitoring": "Print rules, dashboard and configuration for Prometheus and Grafana.",
     "rotate": "Rename a log before a relaunch, losing nothing.",
     "run": "Launch a training run under watch.",
     "selftest": "Prove that every check can fire and can pass.",

@@ -51,7 +51,7 @@ def gate_data(gate: Gate) -> dict[str, Any]:
 def print_gates(gates: Sequence[Gate]) -> None:
     """Print a table of gates and the denominator below it."""
     table(
-        ("check", "stage", "gate", "controls", "sabotage", "live", "let down by"),
+        ("check", "stage", "gate", "controls", "sabotage", "live", "alerts", "let down by"),
         [_row(g) for g in sorted(gates, key=lambda g: (g.stage, g.check))],
     )
 
@@ -62,8 +62,9 @@ def _row(gate: Gate) -> tuple[str | Cell, ...]:
     return (gate.check, gate.stage, Cell(gate.state.value, style), *_legs(gate.proven_to), why)
 
 
-def _legs(proven: ProvenTo) -> tuple[str, str, str]:
-    return _ANSWERS[proven.controls], _ANSWERS[proven.sabotage], _ANSWERS[proven.live]
+def _legs(proven: ProvenTo) -> tuple[str, ...]:
+    legs = (proven.controls, proven.sabotage, proven.live, proven.alerts)
+    return tuple(_ANSWERS[leg] for leg in legs)
 
 
 def print_drills(drills: Sequence[DrillResult]) -> None:

@@ -8,6 +8,7 @@ import click
 import msgspec
 
 from pfid.bootstrap.live.session import DrillResult, run_live, with_live
+from pfid.bootstrap.monitoring import AlertResult, alert_legs, with_alerts
 from pfid.bootstrap.selftest import Bench, selftest
 from pfid.cli.chosen_config import chosen_config
 from pfid.cli.gate_output import denominator, gates_data, print_drills, print_gates, spoken
@@ -23,6 +24,7 @@ from pfid.spec.check import Stage
 @click.option("--check", "only", metavar="NAME", help="Prove one check only.")
 @click.option("--stage", type=click.Choice([s.value for s in Stage]), help="One stage only.")
 @click.option("--live", is_flag=True, help="Go on to real faults through a running daemon.")
+@click.option("--alerts", is_flag=True, help="Go on to the alert rules, with promtool.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), help="Also write JUnit.")
 @click.option("--config", type=click.Path(path_type=Path), help="Configuration to prove under.")
@@ -32,6 +34,7 @@ def command(  # noqa: PLR0917 - click hands each option over as an argument
     only: str | None,
     stage: str | None,
     live: bool,
+    alerts: bool,
     as_json: bool,
     junit: Path | None,
     config: Path | None,
@@ -42,20 +45,28 @@ def command(  # noqa: PLR0917 - click hands each option over as an argument
     really written, through the box's daemon or one of our own, until verdict, event and metric
     have arrived, and are good again. It takes one to three minutes.
 
+    With --alerts every control's page is put before the alert rules that are shipped: a control
+    that fails must raise its check's alert, one that cannot look the lower one, one that passes
+    none. It needs promtool; without it that leg stays untried.
+
     Exit status: 0 every enabled check is proven, 1 one is not, 2 usage, 3 nothing to prove.
     """
     stages = (Stage(stage),) if stage else tuple(Stage)
-    gates = selftest(Bench(config=chosen_config(config)), stages, only).gates
+    chosen = chosen_config(config)
+    gates = selftest(Bench(config=chosen), stages, only).gates
     if only and not gates:
         error(f"there is no check {only}; `pfid checks` lists them")
         ctx.exit(Exit.USAGE)
     drills = _drilled(ctx, only) if live and Stage.WATCH in stages else ()
     gates = with_live(gates, drills)
+    raised = alert_legs(chosen, only) if alerts and Stage.WATCH in stages else ()
+    gates = with_alerts(gates, _told(raised))
     if junit is not None:
         _write(ctx, junit, gates, drills)
     if as_json:
         data = gates_data(gates)
-        emit_json({**data, "drills": msgspec.to_builtins(drills)} if live else data)
+        more = {"drills": msgspec.to_builtins(drills)} if live else {}
+        emit_json({**data, **more})
     else:
         print_gates(gates)
         print_drills(drills)
@@ -65,7 +76,8 @@ def command(  # noqa: PLR0917 - click hands each option over as an argument
 
 def verdict(gates: Sequence[Gate]) -> Exit:
     """Return the exit status: nothing tried is not a success, and neither is a failed drill."""
-    if any(g.state is GateState.UNPROVEN or g.proven_to.live is False for g in gates):
+    legs = [leg for g in gates for leg in (g.proven_to.live, g.proven_to.alerts)]
+    if False in legs or any(g.state is GateState.UNPROVEN for g in gates):
         return Exit.FAILED
     return Exit.OK if any(g.state is GateState.PROVEN for g in gates) else Exit.UNKNOWN
 
@@ -80,6 +92,17 @@ def _drilled(ctx: click.Context, only: str | None) -> tuple[DrillResult, ...]:
     except PfidError as problem:
         error(str(problem))
         ctx.exit(Exit.UNKNOWN)
+
+
+def _told(raised: Sequence[AlertResult] | None) -> Sequence[AlertResult]:
+    """Say on stderr what the alerts came to, and that they were not tried where they were not."""
+    if raised is None:
+        note("alerts: not tried, promtool is not installed")
+        return ()
+    for result in raised:
+        came = "as declared" if result.ok else f"FAILED: {result.problem}"
+        note(f"alerts of {result.check}, {result.controls} controls: {came}")
+    return raised
 
 
 def _write(

@@ -14,6 +14,9 @@ INFO: Final = Spec(
     "pfid_run_info", GAUGE, "Always 1. Who the run is; join on run, never alert on a pid."
 )
 STATE: Final = Spec("pfid_run_state", GAUGE, "1 for the state the run is in, 0 for the others.")
+WORLD_SIZE: Final = Spec(
+    "pfid_run_world_size", GAUGE, "Ranks of its job, as said at launch; absent without a job."
+)
 START: Final = Spec("pfid_run_start_timestamp_seconds", GAUGE, "When the process started.")
 END: Final = Spec("pfid_run_end_timestamp_seconds", GAUGE, "When the end was seen; after it only.")
 LAST_PROGRESS: Final = Spec(
@@ -47,13 +50,13 @@ def count(snapshot: Snapshot, *, synthetic: bool) -> Iterator[Family]:
 def families(views: Sequence[RunView], cache: LabelCache, *, fresh: bool) -> Iterator[Family]:
     """What is known of each run. ``fresh`` says whether figures of process trees are recent."""
     known = [(view, cache.of(view.run.run_id)) for view in views]
-    info, state = Family(INFO), Family(STATE)
+    info, state, world = Family(INFO), Family(STATE), Family(WORLD_SIZE)
     for view, labels in known:
         info.add(1, labels.info or labels.learn(_info(view.run)))
         for value, state_labels in labels.states:
             state.add(1 if view.state is value else 0, state_labels)
-    yield info
-    yield state
+        world.add_known(view.run.world_size, labels.run)
+    yield from (info, state, world)
     start, end, progress, code = (
         Family(START),
         Family(END),

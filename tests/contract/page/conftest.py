@@ -39,6 +39,7 @@ class Box:
             started_at_s=given.pop("started_at_s", NOW_S - 3_600),
             job_id=given.pop("job_id", None),
             rank=given.pop("rank", None),
+            world_size=given.pop("world_size", None),
         )
         end = given.pop("end", None)
         if ended_ago_s is not None:
@@ -83,6 +84,7 @@ class Box:
             resources=Resources(processes=9, cpu_seconds=12_345.6, resident_bytes=8_589_934_592),
             job_id="812",
             rank=0,
+            world_size=2,
         )
         killed = self.run(
             "train-0002",

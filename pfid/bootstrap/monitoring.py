@@ -1,0 +1,184 @@
+"""Joins the checks, their controls and the page to the rules that are made of them."""
+
+import json
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from pfid.adapters import promtool
+from pfid.adapters.page import Page
+from pfid.bootstrap.far_end import far_end
+from pfid.bootstrap.plugin_worker import PluginWorker
+from pfid.bootstrap.selftest import PLUGIN_WAIT_S, page_end, take_stock
+from pfid.bootstrap.specimen import specimen_page
+from pfid.config.model import Config
+from pfid.domain.gate import Gate, GateState
+from pfid.domain.snapshot import Snapshot
+from pfid.formats.exposition import samples
+from pfid.host.plugins import Registry
+from pfid.monitoring.check_rules import AlertedCheck, of_check
+from pfid.monitoring.control_tests import Shown, promtool_data
+from pfid.monitoring.dashboard import expressions
+from pfid.monitoring.emitted import Emitted, emitted, unknown_selectors
+from pfid.monitoring.rule import Alert, Group, Rule, alerts, recorded
+from pfid.monitoring.rule_file import rule_groups, rules_data
+from pfid.monitoring.yaml_text import yaml_text
+from pfid.policy.control_drive import Bench, drive_controls
+from pfid.spec.check import AnyCheck, Stage
+from pfid.spec.control import Control
+
+RULES: Final = "rules.yml"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlertResult:
+    """Whether a check's alerts fire and stay quiet as its controls say.
+
+    Attributes:
+        check: its name.
+        controls: how many were put before the rules.
+        problem: what promtool or the selectors said, "" if all is well.
+    """
+
+    check: str
+    controls: int
+    problem: str = ""
+
+    @property
+    def ok(self) -> bool:
+        """Whether the leg holds."""
+        return not self.problem
+
+
+def monitored(config: Config) -> tuple[AlertedCheck, ...]:
+    """Every check that is switched on and watches, third-party ones by their description."""
+    registry = take_stock(config, (Stage.WATCH,))
+    found: list[AlertedCheck] = [r.check for r in registry.checks]
+    if registry.foreign:
+        found += _foreign(registry, config)
+    return tuple(c for c in found if c.name not in config.disabled_checks)
+
+
+def _foreign(registry: Registry, config: Config) -> list[AlertedCheck]:
+    taken = frozenset(r.check.name for r in registry.checks)
+    worker = PluginWorker(registry.foreign, limits=config.limits, taken=taken, far_end=page_end())
+    with worker:
+        worker.host.wait_settled(PLUGIN_WAIT_S)
+        return list(worker.host.checks)
+
+
+def shown_controls(check: AnyCheck) -> Iterator[Shown]:
+    """Each control of a check, with what the page showed when its verdict had settled."""
+    for control in check.built_controls():
+        page = control_page(check, control)
+        if page is not None:
+            yield Shown(
+                name=control.name,
+                expect=control.expect,
+                reason=str(control.reason),
+                samples=tuple(samples(page)),
+            )
+
+
+def control_page(check: AnyCheck, control: Control) -> str | None:
+    """The page from which a control's verdict is read back; None if it never got there."""
+    pages: list[bytes] = []
+    page = Page(synthetic=True)
+
+    def render(snapshot: Snapshot) -> bytes:
+        pages.append(page.render(snapshot))
+        return pages[-1]
+
+    bench = Bench(check=check, far_end=far_end(render), monotonic_s=time.monotonic)
+    drive_controls(bench, [control])
+    first = pages[0].decode() if pages else ""
+    return first if "pfid_check_failing{" in first else None
+
+
+def alert_legs(
+    config: Config,
+    only: str | None = None,
+    spoil: Callable[[tuple[Group, ...]], tuple[Group, ...]] = lambda groups: groups,
+) -> tuple[AlertResult, ...] | None:
+    """Put every shipped check's controls before the rules made of it.
+
+    Args:
+        config: which checks, with which limits.
+        only: one check by name.
+        spoil: breaks the rules on purpose, to see that this is noticed.
+
+    Returns:
+        One result a check; None where promtool is not installed.
+    """
+    if not promtool.installed():
+        return None
+    registry = take_stock(config, (Stage.WATCH,))
+    checks = [r.check for r in registry.checks if r.check.name not in config.disabled_checks]
+    declared = rule_groups(checks)
+    groups = spoil(declared)
+    strangers = selector_problems(groups)
+    chosen = [c for c in checks if only in (None, c.name)]
+    with tempfile.TemporaryDirectory(prefix="pfid-alerts-") as folder:
+        return tuple(
+            _tried(Path(folder), groups, of_check(declared, c.name), strangers, c) for c in chosen
+        )
+
+
+def _tried(
+    folder: Path,
+    groups: tuple[Group, ...],
+    declared: tuple[Alert, ...],
+    strangers: Mapping[str, str],
+    check: AnyCheck,
+) -> AlertResult:
+    """Put one check's controls before the rules; they are held to what the check declares."""
+    shown = tuple(shown_controls(check))
+    brought = of_check(groups, check.name)
+    problems = [strangers[a.name] for a in brought if a.name in strangers]
+    rules = (Group(name=check.name, rules=(*recorded(groups), *brought)),)
+    (folder / RULES).write_text(yaml_text(rules_data(rules)), encoding="utf-8")
+    test_file = folder / f"{check.name}.json"
+    test_file.write_text(json.dumps(promtool_data(RULES, declared, shown)), encoding="utf-8")
+    problems.append(promtool.test_rules(test_file))
+    return AlertResult(
+        check=check.name, controls=len(shown), problem="\n".join(p for p in problems if p)
+    )
+
+
+def specimen() -> Emitted:
+    """Every series and label that the daemon's page can show."""
+    return emitted(samples(specimen_page().decode()))
+
+
+def selector_problems(groups: tuple[Group, ...]) -> dict[str, str]:
+    """By rule: what it asks for that the daemon never emits."""
+    shown = specimen()
+    names = frozenset(r.name for r in recorded(groups))
+    rules: list[Rule] = [*alerts(groups), *recorded(groups)]
+    found = {r.name: "; ".join(unknown_selectors(r.expr, shown, names)) for r in rules}
+    return {name: problem for name, problem in found.items() if problem}
+
+
+def panel_problems(groups: tuple[Group, ...]) -> dict[str, str]:
+    """By panel of the dashboard: what it asks for that the daemon never emits."""
+    shown = specimen()
+    names = frozenset(r.name for r in recorded(groups))
+    found = {
+        f"{title}: {expr}": "; ".join(unknown_selectors(expr, shown, names))
+        for title, expr in expressions()
+    }
+    return {name: problem for name, problem in found.items() if problem}
+
+
+def with_alerts(gates: Sequence[Gate], results: Sequence[AlertResult] | None) -> tuple[Gate, ...]:
+    """Enter what the alerts came to into the gates of the checks that were tried."""
+    came = {r.check: r.ok for r in results or ()}
+    return tuple(
+        replace(g, proven_to=replace(g.proven_to, alerts=came[g.check]))
+        if g.check in came and g.state is not GateState.DISABLED
+        else g
+        for g in gates
+    )

@@ -1,0 +1,121 @@
+"""``pfid monitoring``: what Prometheus, Alertmanager and Grafana need, made of the checks."""
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final
+
+import click
+
+from pfid.cli.chosen_config import chosen_config
+from pfid.cli.output import Exit, error
+from pfid.config.model import DEFAULT_LISTEN
+from pfid.monitoring.alertmanager import alertmanager_data
+from pfid.monitoring.dashboard import dashboard_text
+from pfid.monitoring.rule_file import JOB, rule_groups, rules_data
+from pfid.monitoring.scraping import file_sd, scrape_data
+from pfid.monitoring.yaml_text import yaml_text
+
+_LABEL: Final = re.compile(r"([a-zA-Z_][a-zA-Z0-9_]*)=(.*)\Z", re.DOTALL)
+
+
+def _out(command: Callable[..., None]) -> Callable[..., None]:
+    option = click.option(
+        "--out", type=click.Path(path_type=Path, dir_okay=False), help="Write there, not to stdout."
+    )
+    return option(command)
+
+
+def _job(command: Callable[..., None]) -> Callable[..., None]:
+    return click.option("--job", default=JOB, show_default=True, help="Name of the scrape job.")(
+        command
+    )
+
+
+@click.group()
+def command() -> None:
+    """Print what Prometheus, Alertmanager and Grafana need, made of the checks."""
+
+
+@command.command()
+@_job
+@click.option("--config", type=click.Path(path_type=Path), help="Configuration with the checks.")
+@_out
+@click.pass_context
+def rules(ctx: click.Context, job: str, config: Path | None, out: Path | None) -> None:
+    """Alerting and recording rules: two alerts a check, and those about pfid itself."""
+    from pfid.bootstrap.monitoring import monitored
+
+    groups = rule_groups(monitored(chosen_config(config)), job)
+    _write(ctx, yaml_text(rules_data(groups)), out)
+
+
+@command.command()
+@_out
+@click.pass_context
+def dashboard(ctx: click.Context, out: Path | None) -> None:
+    """The dashboard that Grafana imports."""
+    _write(ctx, dashboard_text(), out)
+
+
+@command.command("scrape-config")
+@click.argument("targets", nargs=-1, metavar="[HOST:PORT]...")
+@_job
+@click.option("--targets-file", default="", help="Read targets from this file (see sd) instead.")
+@_out
+@click.pass_context
+def scrape_config(
+    ctx: click.Context, targets: Sequence[str], job: str, targets_file: str, out: Path | None
+) -> None:
+    """The scrape job; this box alone if no target is named."""
+    chosen = _addresses(ctx, targets) or [DEFAULT_LISTEN]
+    _write(ctx, yaml_text(scrape_data(job, chosen, targets_file)), out)
+
+
+@command.command()
+@click.option("--webhook", required=True, help="URL that is told of every alert.")
+@click.option("--dead-man", required=True, help="URL that notices when the Watchdog stops.")
+@_out
+@click.pass_context
+def alertmanager(ctx: click.Context, webhook: str, dead_man: str, out: Path | None) -> None:
+    """A configuration to start from: routes, and what silences what."""
+    _write(ctx, yaml_text(alertmanager_data(webhook, dead_man)), out)
+
+
+@command.command()
+@click.argument("targets", nargs=-1, required=True, metavar="HOST:PORT...")
+@click.option("--label", "labels", multiple=True, metavar="NAME=VALUE", help="For all of them.")
+@_out
+@click.pass_context
+def sd(ctx: click.Context, targets: Sequence[str], labels: Sequence[str], out: Path | None) -> None:
+    """Targets of a fleet, in the form of file_sd."""
+    pairs = [_LABEL.match(label) for label in labels]
+    if not all(pairs):
+        error("a label is NAME=VALUE, its name letters, digits and _")
+        ctx.exit(Exit.USAGE)
+    named = {m[1]: m[2] for m in pairs if m}
+    _write(ctx, json.dumps(file_sd(_addresses(ctx, targets), named), indent=2) + "\n", out)
+
+
+def _addresses(ctx: click.Context, targets: Sequence[str]) -> list[str]:
+    for target in targets:
+        host, colon, port = target.rpartition(":")
+        if not host or not colon or not port.isdigit() or not 0 < int(port) < 65536:
+            error(f"{target} is not HOST:PORT")
+            ctx.exit(Exit.USAGE)
+    return list(targets)
+
+
+def _write(ctx: click.Context, text: str, out: Path | None) -> None:
+    """To stdout, or whole into a file: a server that reads it meanwhile sees the old or the new."""
+    if out is None:
+        click.echo(text, nl=False)
+        return
+    beside = out.with_name(out.name + ".new")
+    try:
+        beside.write_text(text, encoding="utf-8")
+        beside.replace(out)
+    except OSError as problem:
+        error(f"{out}: cannot be written: {problem.strerror}")
+        ctx.exit(Exit.USAGE)

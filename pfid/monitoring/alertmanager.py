@@ -1,0 +1,59 @@
+"""An Alertmanager configuration to start from: who hears what, and what silences what."""
+
+from typing import Any, Final
+
+from pfid.monitoring.check_rules import alert_name
+
+DEATH: Final = alert_name("run_gone")
+INHIBIT: Final = (
+    # A box that is down, or whose page is old news, says nothing about its runs.
+    {
+        "source_matchers": ['alertname=~"PfidDown|PfidLoopStalled"'],
+        "target_matchers": ['check!=""'],
+        "equal": ["job", "instance"],
+    },
+    # A run that is gone also stands still; one alert is enough.
+    {
+        "source_matchers": [f'alertname="{DEATH}"'],
+        "target_matchers": ['check!=""', 'check!="run_gone"', 'run!=""'],
+        "equal": ["job", "instance", "run"],
+    },
+    # A check that is not proven answers UNKNOWN for every run.
+    {
+        "source_matchers": ['alertname="PfidGateUnproven"'],
+        "target_matchers": ['alertname=~"Pfid.+Unknown"'],
+        "equal": ["job", "instance", "check"],
+    },
+)
+
+
+def alertmanager_data(webhook: str, dead_man: str) -> dict[str, Any]:
+    """Return the configuration.
+
+    Args:
+        webhook: URL that gets every alert.
+        dead_man: URL of whoever notices that the Watchdog stopped.
+    """
+    return {
+        "route": {
+            "receiver": "everything",
+            "group_by": ["job", "instance", "alertname"],
+            "group_wait": "10s",
+            "group_interval": "1m",
+            "repeat_interval": "4h",
+            "routes": [
+                {
+                    "receiver": "dead-man",
+                    "matchers": ['alertname="Watchdog"'],
+                    "group_wait": "0s",
+                    "group_interval": "1m",
+                    "repeat_interval": "5m",
+                }
+            ],
+        },
+        "inhibit_rules": list(INHIBIT),
+        "receivers": [
+            {"name": "everything", "webhook_configs": [{"url": webhook, "send_resolved": True}]},
+            {"name": "dead-man", "webhook_configs": [{"url": dead_man, "send_resolved": False}]},
+        ],
+    }

@@ -1,0 +1,91 @@
+"""What Prometheus is given: alerts and recorded series, as data."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+NONE: Final = "none"
+"""Severity of an alert that is no trouble: the dead man's switch."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alert:
+    """One alerting rule.
+
+    Attributes:
+        name: CamelCase with the prefix ``Pfid``.
+        expr: PromQL.
+        for_s: seconds it must hold before it fires; 0 for events.
+        severity: critical, warning, info or none.
+        summary: one fixed sentence.
+        description: with the labels or the value in it.
+        runbook: what to do.
+        labels: beside ``severity``.
+    """
+
+    name: str
+    expr: str
+    for_s: int
+    severity: str
+    summary: str
+    description: str
+    runbook: str
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def annotations(self) -> dict[str, str]:
+        """As Prometheus takes them; each is a template."""
+        return {
+            "summary": self.summary,
+            "description": self.description,
+            "runbook": self.runbook,
+        }
+
+    def data(self) -> dict[str, Any]:
+        """As it stands in a rule file."""
+        return {
+            "alert": self.name,
+            "expr": self.expr,
+            "for": f"{self.for_s}s",
+            "labels": {"severity": self.severity, **self.labels},
+            "annotations": self.annotations,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recorded:
+    """One recording rule; ``name`` is level:metric:operations."""
+
+    name: str
+    expr: str
+
+    def data(self) -> dict[str, Any]:
+        """As it stands in a rule file."""
+        return {"record": self.name, "expr": self.expr}
+
+
+Rule = Alert | Recorded
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """Rules that are evaluated one after the other, each seeing what the ones before recorded."""
+
+    name: str
+    rules: tuple[Rule, ...]
+
+    def data(self) -> dict[str, Any]:
+        """As it stands in a rule file."""
+        return {"name": self.name, "rules": [rule.data() for rule in self.rules]}
+
+
+def alerts(groups: tuple[Group, ...]) -> Iterator[Alert]:
+    """Every alerting rule, in order."""
+    for group in groups:
+        yield from (rule for rule in group.rules if isinstance(rule, Alert))
+
+
+def recorded(groups: tuple[Group, ...]) -> Iterator[Recorded]:
+    """Every recording rule, in order."""
+    for group in groups:
+        yield from (rule for rule in group.rules if isinstance(rule, Recorded))
