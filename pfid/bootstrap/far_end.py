@@ -5,6 +5,7 @@ Joins the pure gate (pfid.policy.proof) with the page that Prometheus will scrap
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import Final
 
 import msgspec
 
@@ -23,6 +24,10 @@ from pfid.spec.check import Stage
 from pfid.spec.fakes import CONTROL_RUN
 
 Render = Callable[[Snapshot], bytes]
+FAILING: Final = "pfid_check_failing"
+UNKNOWN: Final = "pfid_check_unknown"
+REASON: Final = "pfid_check_reason_info"
+_SAID: Final = frozenset({FAILING, UNKNOWN, REASON})
 
 
 class NotAnnouncedError(PfidError):
@@ -81,13 +86,17 @@ def read_page(text: str, check: str, entity: Entity) -> Shown | None:
         ExpositionError: if a scraper would refuse the page.
     """
     wanted = page_labels(check, entity)
-    about = [s for s in samples(text) if {**s.labels, "reason": ""} == {**wanted, "reason": ""}]
-    failing = _value(about, "pfid_check_failing")
-    unknown = _value(about, "pfid_check_unknown")
+    about = [s for s in samples(text) if s.name in _SAID and _without_reason(s) == wanted]
+    failing = _value(about, FAILING)
+    unknown = _value(about, UNKNOWN)
     if failing is None or unknown is None:
         return None
-    reasons = tuple(s.labels["reason"] for s in about if s.name == "pfid_check_reason_info")
+    reasons = tuple(s.labels["reason"] for s in about if s.name == REASON)
     return Shown(outcome=_outcome(failing, unknown), reasons=reasons)
+
+
+def _without_reason(sample: ReadSample) -> dict[str, str]:
+    return {name: value for name, value in sample.labels.items() if name != "reason"}
 
 
 def _outcome(failing: float, unknown: float) -> Outcome:

@@ -7,6 +7,7 @@ refuse instead of guessing.
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from pfid.domain.errors import PfidError
@@ -43,14 +44,24 @@ def samples(text: str) -> Iterator[ReadSample]:
 
 
 def _sample(number: int, line: str) -> ReadSample:
-    match = _SAMPLE.match(line)
-    if match is None:
-        raise ExpositionError(f"line {number} is no sample: {line[:80]!r}")
-    name, labels, value = match.groups()
     try:
-        return ReadSample(name, _labels(labels or ""), float(value))
+        return _of_line(line)
     except ValueError as error:
         raise ExpositionError(f"line {number}: {error}") from error
+
+
+@lru_cache(maxsize=1_024)
+def _of_line(line: str) -> ReadSample:
+    """One sample. Pages that follow each other share most of their lines.
+
+    Raises:
+        ValueError: if it is none.
+    """
+    match = _SAMPLE.match(line)
+    if match is None:
+        raise ValueError(f"no sample: {line[:80]!r}")
+    name, labels, value = match.groups()
+    return ReadSample(name, _labels(labels or ""), float(value))
 
 
 def _labels(text: str) -> dict[str, str]:

@@ -61,19 +61,33 @@ class Belief:
 
 def drive_controls(bench: Bench, controls: Sequence[Control]) -> tuple[ControlResult, ...]:
     """Every control by itself, then good, bad, good for every FAIL control."""
-    alone = [_alone(bench, control) for control in controls]
+    driven = [_alone(bench, control) for control in controls]
+    alone = tuple(result for result, _ in driven)
     if not all(r.ok for r in alone):
-        return tuple(alone)
+        return alone
+    goods = [
+        Good(control=c, believed=belief)
+        for c, (_, belief) in zip(controls, driven, strict=True)
+        if c.expect is Outcome.PASS
+    ]
     fails = [c for c in controls if c.expect is Outcome.FAIL]
-    return (*alone, *(_three_legs(bench, controls, bad) for bad in fails))
+    return (*alone, *(_three_legs(bench, goods, bad) for bad in fails))
 
 
-def _alone(bench: Bench, control: Control) -> ControlResult:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Good:
+    """A PASS control that has arrived on the page from nothing: every walk's first leg."""
+
+    control: Control
+    believed: Belief
+
+
+def _alone(bench: Bench, control: Control) -> tuple[ControlResult, Belief]:
     verdict, result = _judged(bench, control)
     if not result.ok:
-        return result
-    _, trouble = _verdict_arrives(bench, Belief(), verdict)
-    return replace(result, ok=not trouble, error=trouble)
+        return result, Belief()
+    belief, trouble = _verdict_arrives(bench, Belief(), verdict)
+    return replace(result, ok=not trouble, error=trouble), belief
 
 
 def cost_s(bench: Bench, control: Control) -> float:
@@ -151,12 +165,9 @@ def _misread(verdict: Verdict, shown: Shown | None) -> str:
     return "" if shown.reasons == named else f"the page names the reasons {shown.reasons}"
 
 
-def _three_legs(bench: Bench, controls: Sequence[Control], bad: Control) -> ControlResult:
+def _three_legs(bench: Bench, goods: Sequence[Good], bad: Control) -> ControlResult:
     """Good, bad, good: a check that cannot return to PASS is as broken as one that cannot fail."""
-    good = next(
-        (c for c in controls if c.expect is Outcome.PASS and c.world.subject == bad.world.subject),
-        None,
-    )
+    good = next((g for g in goods if g.control.world.subject == bad.world.subject), None)
     result = ControlResult(
         name=f"{bad.name}: good, bad, good",
         expect=",".join(leg.value for leg in LEGS),
@@ -166,12 +177,13 @@ def _three_legs(bench: Bench, controls: Sequence[Control], bad: Control) -> Cont
     )
     if good is None:
         return replace(result, error="no PASS control has the same subject, so none can follow")
-    return _walk(bench, (good, bad, good), result)
+    return _walk(bench, good, bad, result)
 
 
-def _walk(bench: Bench, legs: Sequence[Control], result: ControlResult) -> ControlResult:
-    belief, got = Belief(), []
-    for control in legs:
+def _walk(bench: Bench, good: Good, bad: Control, result: ControlResult) -> ControlResult:
+    """Walk on from the good leg, which this control has already walked by itself."""
+    belief, got = good.believed, [LEGS[0].value]
+    for control in (bad, good.control):
         verdict, judged = _judged(bench, control)
         if not judged.ok:
             got.append(judged.got or "invalid")

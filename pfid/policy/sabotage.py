@@ -14,7 +14,7 @@ nonsense raises.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, is_dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 from pfid.domain.errors import CheckDefinitionError
 from pfid.domain.gate import SabotageResult
@@ -25,6 +25,8 @@ from pfid.policy.evaluate import Attempt, attempt
 from pfid.spec.check import AnyCheck
 from pfid.spec.control import Control
 from pfid.spec.limits import deciding_fields, shifted, shifts
+
+NEIGHBOURS: Final = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,17 +53,32 @@ def sabotage(
     Args:
         check: the check.
         controls: in the order they are declared.
-        cost: of evaluating a control; cheap ones meet a mutant first. The answer is the same.
+        cost: of evaluating a control; cheap ones meet a mutant first, after the neighbours of the
+            control that caught the mutant before: limits that stand together have their controls
+            together. The answer is the same.
 
     Raises:
         CheckDefinitionError: if the observation cannot be sabotaged.
     """
     exhibits = [Exhibit(control=c, observation=check.observe(c.world)) for c in controls]
-    tried = sorted(exhibits, key=lambda e: cost(e.control)) if cost else exhibits
-    return tuple(
-        SabotageResult(mutant=m.name, caught=_caught(check, m, tried))
-        for m in mutants(check, exhibits)
-    )
+    by_cost = list(range(len(exhibits)))
+    if cost is not None:
+        by_cost.sort(key=[cost(c) for c in controls].__getitem__)
+    results, near = [], 0
+    for mutant in mutants(check, exhibits):
+        order = [*_neighbours(near, len(exhibits)), *by_cost]
+        caught = next((i for i in order if _noticed(check, mutant, exhibits[i])), None)
+        near = near if caught is None else caught
+        results.append(SabotageResult(mutant=mutant.name, caught=caught is not None))
+    return tuple(results)
+
+
+def _neighbours(at: int, n: int) -> Iterator[int]:
+    """Positions beside ``at``, the nearest first."""
+    for away in range(NEIGHBOURS + 1):
+        for position in dict.fromkeys((at + away, at - away)):
+            if 0 <= position < n:
+                yield position
 
 
 def mutants(check: AnyCheck, exhibits: Sequence[Exhibit]) -> Iterator[Mutant]:
@@ -80,10 +97,6 @@ def as_declared(control: Control, got: Attempt) -> bool:
         and verdict.reason == control.reason
         and verdict.entity == (control.entity or control.world.subject)
     )
-
-
-def _caught(check: AnyCheck, mutant: Mutant, exhibits: Sequence[Exhibit]) -> bool:
-    return any(_noticed(check, mutant, exhibit) for exhibit in exhibits)
 
 
 def _noticed(check: AnyCheck, mutant: Mutant, exhibit: Exhibit) -> bool:
