@@ -1,8 +1,9 @@
 """Runs the checks that are due and settles what they say.
 
 A check runs when its evidence changed, at most once in its cadence, and when time alone could
-change its answer: while a run is silent, at a tenth of the silence, so that a box of quiet runs
-costs little and a stall is still seen within a tenth of the time it takes to call it one.
+change its answer, which is where it asked for the time: while a run is silent, at a tenth of the
+silence, so that a box of quiet runs costs little and a stall is still seen within a tenth of the
+time it takes to call it one.
 """
 
 import time
@@ -13,7 +14,7 @@ from typing import Final, Protocol
 from pfid.analysis import early_steps
 from pfid.daemon.core import BOX_SUBJECT, Core, Judgeable
 from pfid.daemon.tracked import Judged, TrackedRun
-from pfid.daemon.worlds import baseline_of, box_world, frozen_world, run_world
+from pfid.daemon.worlds import Asked, baseline_of, box_world, frozen_world, run_world
 from pfid.domain.outcome import Outcome
 from pfid.domain.step_summary import BaselineSource
 from pfid.domain.verdict import BOX, Entity, EntityKind, Verdict
@@ -31,7 +32,8 @@ OVERDUE_CADENCES: Final = 3.0
 """A check that has not run for so many of its intervals is overdue, and that is its verdict."""
 OVERDUE_LEAST_S: Final = 30.0
 REGIME_CHECK: Final = "step_time_regime"
-_TIMELESS: Final = frozenset({"run", "log", "gates"})
+_TIMELESS: Final = frozenset({"run", "steps", "log", "gates", "clock"})
+"""Ports that say by themselves whether a check asked them for the time."""
 
 
 class PluginPort(Protocol):
@@ -83,6 +85,7 @@ class Judging:
         core = self._core
         now_s = core.monotonic_s()
         world: World | None = None
+        asked = Asked()
         for check in core.checks.run:
             judged = self._of(run, check)
             if judged.due_s > now_s:
@@ -94,8 +97,10 @@ class Judging:
             elif isinstance(check, CheckInfo):
                 self._send_out(run, check, judged, now_s)
             else:
-                world = world or run_world(core, run)
+                world = world or run_world(core, run, asked)
+                asked.time = False
                 self._evaluate(run, check, judged, world)
+                judged.timed = asked.time or not set(check.reads) <= _TIMELESS
             judged.due_s = self._next_due_s(run, check, judged, now_s)
         self._schedule(run)
 
@@ -246,7 +251,7 @@ class Judging:
         moving = settled is None or judged.raw is not settled.outcome
         if moving or judged.seen != run.version:
             return now_s + check.cadence_s
-        if run.end is not None or set(check.reads) <= _TIMELESS:
+        if run.end is not None or not judged.timed:
             return now_s + max(check.cadence_s, QUIET_MAX_S)
         silent_s = now_s - run.progress.sign_s
         return now_s + max(check.cadence_s, min(QUIET_MAX_S, QUIET_SHARE * silent_s))

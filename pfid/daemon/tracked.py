@@ -81,6 +81,7 @@ class Judged:
         last_run_s: likewise, wall time.
         seen: version of the run's evidence it has seen.
         view: what everybody may see.
+        timed: whether its answer may change by time alone.
         waiting_since_s: since when the plugin worker owes an answer.
     """
 
@@ -91,6 +92,7 @@ class Judged:
     last_run_s: float = 0.0
     seen: int = -1
     view: VerdictView | None = None
+    timed: bool = True
     waiting_since_s: float | None = None
 
 

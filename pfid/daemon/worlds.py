@@ -28,12 +28,39 @@ class LiveRun:
         return run_facts(self.run)
 
 
+@dataclass(slots=True)
+class Asked:
+    """Whether a check has asked for anything that changes by time alone."""
+
+    time: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LiveClock:
+    """The time, noting that somebody asked."""
+
+    wall_s: float
+    mono_s: float
+    asked: Asked
+
+    def now_s(self) -> float:
+        """Wall time."""
+        self.asked.time = True
+        return self.wall_s
+
+    def monotonic_s(self) -> float:
+        """Monotonic time."""
+        self.asked.time = True
+        return self.mono_s
+
+
 @dataclass(frozen=True, slots=True)
 class LiveSteps:
     """The run's steps. Valid for one evaluation, in the main thread."""
 
     run: TrackedRun
     monotonic_s: float
+    asked: Asked
 
     def recent(self, n: int) -> tuple[StepEvent, ...]:
         """The last ``n`` events of the leading writer.
@@ -56,6 +83,7 @@ class LiveSteps:
 
     def progress(self) -> Progress | None:
         """How the run moves; None when nothing can be read."""
+        self.asked.time = True
         if not self.run.readable:
             return None
         return progress.view(self.run.progress, self.monotonic_s)
@@ -90,14 +118,14 @@ def baseline_of(run: TrackedRun) -> Baseline | None:
     return choose_baseline(run.run.expect_step_s, run.earlier, run.early.baseline)
 
 
-def run_world(core: Core, run: TrackedRun) -> World:
+def run_world(core: Core, run: TrackedRun, asked: Asked) -> World:
     """The world of one run, for a check that runs at once in the main thread."""
     monotonic_s = core.monotonic_s()
     return World(
         subject=Entity(EntityKind.RUN, run.run_id),
-        clock=FixedClock(wall_s=core.now_s(), mono_s=monotonic_s),
+        clock=LiveClock(core.now_s(), monotonic_s, asked),
         run=LiveRun(run),
-        steps=LiveSteps(run, monotonic_s),
+        steps=LiveSteps(run, monotonic_s, asked),
         log=LiveLog(run),
         gates=FixedGates(standing=core.checks.facts),
     )
@@ -114,10 +142,10 @@ def box_world(core: Core) -> World:
 
 def frozen_world(core: Core, run: TrackedRun) -> World:
     """The world of one run as data, for a check that runs in the plugin worker."""
-    live = run_world(core, run)
+    live = run_world(core, run, Asked())
     return World(
         subject=live.subject,
-        clock=live.clock,
+        clock=FixedClock(wall_s=live.clock.now_s(), mono_s=live.clock.monotonic_s()),
         run=FixedRun(run_facts=live.run.facts()),
         steps=FixedSteps(
             events=tuple(run.recent),
