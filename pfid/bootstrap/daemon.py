@@ -41,7 +41,7 @@ from pfid.bootstrap.daemon_joints import (
 )
 from pfid.bootstrap.gates import Gates
 from pfid.config.address import Address, parse_address
-from pfid.config.load import load
+from pfid.config.load import ConfigFile
 from pfid.config.model import Config
 from pfid.config.paths import (
     daemon_bind_socket,
@@ -102,7 +102,7 @@ class Place:
         proofs: file in which proofs are kept.
         listen: addresses of the page.
         history: folder of what ended runs leave to later ones, where the state does not last.
-        config_file: read again on SIGHUP; None for defaults.
+        config: read again on SIGHUP.
         engine_of: folder of the one run an embedded engine watches, None for the box.
     """
 
@@ -112,11 +112,11 @@ class Place:
     proofs: Path
     listen: tuple[Address, ...]
     history: Path | None = None
-    config_file: Path | None = None
+    config: ConfigFile = ConfigFile()
     engine_of: Path | None = None
 
 
-def box_place(config: Config, config_file: Path | None, environ: MutableMapping[str, str]) -> Place:
+def box_place(config: Config, file: ConfigFile, environ: MutableMapping[str, str]) -> Place:
     """The box's daemon: systemd's folders, configuration, or the fixed places."""
     socket = Path(config.daemon.socket) if config.daemon.socket else daemon_bind_socket(environ)
     state = config.daemon.state_directory
@@ -127,7 +127,7 @@ def box_place(config: Config, config_file: Path | None, environ: MutableMapping[
         state_dir=state_dir,
         proofs=state_dir / PROOFS_FILE,
         listen=tuple(parse_address(a) for a in config.page.listen),
-        config_file=config_file,
+        config=file,
     )
 
 
@@ -446,7 +446,7 @@ def _no_page(snapshot: Callable[[], Snapshot], urgent: bool) -> None:  # noqa: F
 def _reload(place: Place, core: Core, gates: Gates) -> str:
     """Take a new configuration whole, or keep the old one whole."""
     try:
-        config = load(place.config_file)
+        config = place.config.load()
     except ConfigError as error:
         return str(error)
     if problems := problems_of_checks(config):

@@ -4,10 +4,14 @@ import os
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from pfid.domain.errors import ConfigError, PfidError
+
+if TYPE_CHECKING:
+    from pfid.config.load import ConfigFile
 
 EXIT_CONFIG = 2
 EXIT_CANNOT = 3
@@ -32,15 +36,14 @@ def command(config_file: Path | None, run_dir: Path | None) -> None:
     SIGHUP reads the configuration again; a bad one is refused whole and the old one kept.
     """
     from pfid.bootstrap.daemon import box_place, build, engine_place
-    from pfid.config.load import load
 
     try:
-        chosen = _chosen(config_file, embedded=run_dir is not None)
-        config = load(chosen)
+        file = _chosen(config_file, embedded=run_dir is not None)
+        config = file.load()
         if run_dir is not None:
-            place = replace(engine_place(run_dir, os.environ), config_file=chosen)
+            place = replace(engine_place(run_dir, os.environ), config=file)
         else:
-            place = box_place(config, chosen, os.environ)
+            place = box_place(config, file, os.environ)
         daemon = build(place, config, os.environ)
     except ConfigError as error:
         click.echo(str(error), err=True)
@@ -51,10 +54,11 @@ def command(config_file: Path | None, run_dir: Path | None) -> None:
     daemon.run()
 
 
-def _chosen(named: Path | None, *, embedded: bool) -> Path | None:
-    """Return the file that is named, or the one in its fixed place if there is one."""
+def _chosen(named: Path | None, *, embedded: bool) -> "ConfigFile":
+    """Return the file that is named, or the one in its fixed place, which need not be there."""
+    from pfid.config.load import ConfigFile
     from pfid.config.paths import config_file
 
     path = named or config_file(os.environ, embedded=embedded)
     asked_for = named is not None or bool(os.environ.get("PFID_CONFIG"))
-    return path if path is not None and (asked_for or path.exists()) else None
+    return ConfigFile(path=path, required=asked_for)

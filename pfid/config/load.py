@@ -5,6 +5,7 @@ leaves a mixture in force.
 """
 
 import tomllib
+from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Final, get_args, get_origin
@@ -16,6 +17,28 @@ from pfid.config.rules import problems_across
 from pfid.domain.errors import ConfigError
 
 MAX_BYTES: Final = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfigFile:
+    """Where a configuration is looked for, at the start and at each reload.
+
+    Attributes:
+        path: None if there is nowhere to look.
+        required: somebody named it, so that its absence is an error and not the defaults.
+    """
+
+    path: Path | None = None
+    required: bool = False
+
+    def load(self) -> Config:
+        """Read what is there now.
+
+        Raises:
+            ConfigError: like :func:`load`.
+        """
+        absent = self.path is None or (not self.required and not self.path.exists())
+        return load(None if absent else self.path)
 
 
 def load(path: Path | None) -> Config:

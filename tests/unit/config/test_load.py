@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pfid.config.load import MAX_BYTES, load, loads
+from pfid.config.load import MAX_BYTES, ConfigFile, load, loads
 from pfid.config.model import JSONL_KEYS, Config, as_data
 from pfid.domain.errors import ConfigError
 from pfid.formats.dialects.json_lines import FIELDS
@@ -184,6 +184,19 @@ def test_a_file_far_too_large_is_refused(tmp_path):
     path.write_bytes(b"#" * (MAX_BYTES + 1))
     with pytest.raises(ConfigError, match="no configuration"):
         load(path)
+
+
+def test_a_file_that_appears_in_its_fixed_place_is_read_from_then_on(tmp_path):
+    file = ConfigFile(path=tmp_path / "pfid.toml")
+    assert file.load() == Config()
+    file.path.write_text("page.exported_runs_max = 7")
+    assert file.load().page.exported_runs_max == 7
+    assert ConfigFile().load() == Config()
+
+
+def test_a_file_that_somebody_named_must_be_there(tmp_path):
+    with pytest.raises(ConfigError, match="cannot be read"):
+        ConfigFile(path=tmp_path / "pfid.toml", required=True).load()
 
 
 def test_the_defaults_hold_their_own_rules():
