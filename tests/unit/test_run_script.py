@@ -1,0 +1,85 @@
+"""``tests/run`` says no when something is wrong, and bounds itself."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+TOOLS = ("ruff", "mypy", "lint-imports", "pytest", "python")
+
+
+@pytest.fixture
+def clone(tmp_path: Path, checkout: Path) -> Path:
+    """A checkout whose tools are stand-ins that note their call and succeed."""
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "run").write_text((checkout / "tests" / "run").read_text())
+    (tmp_path / "pyproject.toml").write_text(
+        '[build-system]\nrequires = []\n[project]\nname = "x"\ndependencies = []\n'
+    )
+    tools = tmp_path / ".venv-tests" / "bin"
+    tools.mkdir(parents=True)
+    for tool in TOOLS:
+        stand_in(tools / tool, 0)
+    return tmp_path
+
+
+def stand_in(path: Path, status: int) -> None:
+    root = path.parents[2]
+    wheel = f"mkdir -p {root}/.tests/dist; touch {root}/.tests/dist/pfid-0-py3-none-any.whl"
+    call = f"echo {path.name} $1 >> {root}/calls"
+    path.write_text(f"#!/bin/sh\n{call}\n{wheel if path.name == 'python' else ''}\nexit {status}\n")
+    path.chmod(0o755)
+
+
+def run(clone: Path, *arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
+    """Run it with its environment already made: the key is what it would compute."""
+    source = (clone / "tests" / "run").read_text()
+    script = source.replace('$(cat "$venv/key" 2>/dev/null)', "$key")
+    assert script != source
+    (clone / "tests" / "run").write_text(script)
+    done = subprocess.run(
+        ["bash", clone / "tests" / "run", *arguments],
+        env=dict(os.environ) | {"CI": "false"} | environ,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    (clone / "tests" / "run").write_text(source)
+    return done
+
+
+def calls(clone: Path) -> list[str]:
+    return (clone / "calls").read_text().splitlines()
+
+
+@pytest.mark.parametrize("tier", ["quick", "full"])
+def test_everything_clean_runs_lint_and_tests(clone, tier):
+    done = run(clone, tier)
+    assert done.returncode == 0, done.stderr
+    tools = [call.split()[0] for call in calls(clone) if not call.startswith("python")]
+    assert tools == ["ruff", "ruff", "mypy", "lint-imports", "pytest"]
+
+
+@pytest.mark.parametrize("tool", ["ruff", "mypy", "lint-imports", "pytest", "python"])
+@pytest.mark.parametrize("tier", ["quick", "full"])
+def test_whatever_fails_fails_the_whole(clone, tier, tool):
+    stand_in(clone / ".venv-tests" / "bin" / tool, 1)
+    assert run(clone, tier).returncode != 0
+    if tool != "pytest":
+        assert not any(call.startswith("pytest") for call in calls(clone))
+
+
+def test_a_tier_that_does_not_exist_is_refused(clone):
+    assert run(clone, "quik").returncode == 1
+
+
+def test_a_run_that_hangs_is_ended(clone):
+    slow = clone / ".venv-tests" / "bin" / "ruff"
+    slow.write_text("#!/bin/sh\nsleep 60\n")
+    source = (clone / "tests" / "run").read_text()
+    (clone / "tests" / "run").write_text(source.replace("bound=10m", "bound=1s"))
+    done = run(clone, "quick")
+    assert done.returncode == 124
+    assert "stopped after 1s" in done.stderr
