@@ -14,7 +14,7 @@ from pfid.config.load import loads
 from pfid.config.model import CheckOptions, Config
 
 README = Path(__file__).parents[1] / "README.md"
-GROUPS = ("checks", "collector", "gates", "live", "own", "runs", "steps")
+GROUPS = ("checks", "collector", "gates", "gpus", "live", "own", "runs", "steps")
 
 
 def section(title):
@@ -109,8 +109,9 @@ def test_the_readme_names_no_key_that_is_not_there():
 
 
 def test_the_readmes_own_configuration_is_good():
-    (example,) = re.findall(r"```toml\n(.*?)```", section("Configuration"), re.DOTALL)
-    assert loads(example) != Config()
+    examples = re.findall(r"```toml\n(.*?)```", section("Configuration"), re.DOTALL)
+    assert len(examples) == 2
+    assert all(loads(example) != Config() for example in examples)
 
 
 def test_every_metric_stands_in_the_readme_with_its_type_and_help():

@@ -207,6 +207,13 @@ class ProcessTable:
         except (ProcessGoneError, OSError, ValueError):
             return None
 
+    def owner(self, pid: int) -> int | None:
+        """A process's user; None if it is gone."""
+        try:
+            return Path(f"/proc/{pid}").stat().st_uid
+        except OSError:
+            return None
+
     def username(self, uid: int) -> str:
         """Name of a user, their number if they have none."""
         import pwd

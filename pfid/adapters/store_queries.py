@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from pfid.domain.errors import StateError
 from pfid.domain.transition import Transition
-from pfid.wire.stored import RunBody, StepsBody, StoredEvent, StoredRun, StreamBody, unpack
+from pfid.wire.stored import GpuBody, RunBody, StepsBody, StoredEvent, StoredRun, StreamBody, unpack
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,6 +17,7 @@ class Restored:
         box: hysteresis states of checks about the box, by check.
         last_event_id: 0 if there is none.
         events: the newest, oldest first.
+        gpus: every GPU that was ever seen here.
         problems: rows that could not be read, each named.
     """
 
@@ -24,6 +25,7 @@ class Restored:
     box: dict[str, bytes] = field(default_factory=dict)
     last_event_id: int = 0
     events: tuple[StoredEvent, ...] = ()
+    gpus: tuple[GpuBody, ...] = ()
     problems: tuple[str, ...] = ()
 
 
@@ -46,6 +48,7 @@ def restored(db: sqlite3.Connection, *, ended_after_s: float, events_max: int) -
         box=dict(db.execute("SELECT check_name, body FROM settlings").fetchall()),
         last_event_id=last_id,
         events=tuple(_events(reversed(newest), problems)),
+        gpus=tuple(_gpus(db, problems)),
         problems=tuple(problems),
     )
 
@@ -60,6 +63,16 @@ def _run(db: sqlite3.Connection, run_id: str, body: bytes, problems: list[str]) 
     except StateError as error:
         problems.append(f"run {run_id}: {error}")
         return None
+
+
+def _gpus(db: sqlite3.Connection, problems: list[str]) -> list[GpuBody]:
+    found = []
+    for uuid, body in db.execute("SELECT uuid, body FROM gpus ORDER BY uuid"):
+        try:
+            found.append(unpack(body, GpuBody))
+        except StateError as error:
+            problems.append(f"gpu {uuid}: {error}")
+    return found
 
 
 def _streams(db: sqlite3.Connection, run_id: str, problems: list[str]) -> dict[int, StreamBody]:

@@ -6,10 +6,12 @@ import msgspec
 
 from pfid.wire.stored import (
     Change,
+    DropGpu,
     DropSteps,
     DropStreams,
     Expire,
     PutEvent,
+    PutGpu,
     PutRun,
     PutSettling,
     PutSteps,
@@ -34,6 +36,7 @@ CREATE TABLE IF NOT EXISTS events (
     event_id INTEGER PRIMARY KEY, subject TEXT NOT NULL, uid INTEGER, synthetic INTEGER NOT NULL,
     at_s REAL NOT NULL, body BLOB NOT NULL
 );
+CREATE TABLE IF NOT EXISTS gpus (uuid TEXT PRIMARY KEY, body BLOB NOT NULL);
 CREATE INDEX IF NOT EXISTS events_by_subject ON events (subject, event_id);
 """
 
@@ -44,6 +47,7 @@ _PUT: Final[dict[type[Change], str]] = {
     PutStream: "REPLACE INTO streams VALUES (?, ?, ?)",
     PutSteps: "REPLACE INTO steps VALUES (?, ?)",
     PutSettling: "REPLACE INTO settlings VALUES (?, ?)",
+    PutGpu: "REPLACE INTO gpus VALUES (?, ?)",
     PutEvent: "INSERT OR IGNORE INTO events VALUES (?, ?, ?, ?, ?, ?)",
 }
 """Columns stand in the order of the change's fields."""
@@ -55,6 +59,8 @@ def statements(change: Change) -> list[Statement]:
         return [("DELETE FROM streams WHERE run_id = ?", (change.run_id,))]
     if isinstance(change, DropSteps):
         return [("DELETE FROM steps WHERE run_id = ?", (change.run_id,))]
+    if isinstance(change, DropGpu):
+        return [("DELETE FROM gpus WHERE uuid = ?", (change.uuid,))]
     if isinstance(change, Expire):
         return _expire(change)
     return [(_PUT[type(change)], msgspec.structs.astuple(change))]
@@ -67,6 +73,8 @@ def key(change: Change) -> tuple[Any, ...]:
             return (type(change).__name__, r)
         case PutStream(run_id=r, ordinal=o):
             return ("PutStream", r, o)
+        case PutGpu(uuid=u) | DropGpu(uuid=u):
+            return ("Gpu", u)
         case PutSettling(check=c):
             return ("PutSettling", c)
         case PutEvent(event_id=e):

@@ -40,6 +40,7 @@ from pfid.bootstrap.daemon_joints import (
     on_request,
 )
 from pfid.bootstrap.gates import Gates
+from pfid.bootstrap.gpus import GpuJoint, expected_gpus, gpu_box
 from pfid.config.address import Address, parse_address
 from pfid.config.load import ConfigFile
 from pfid.config.model import Config
@@ -54,6 +55,7 @@ from pfid.daemon.answering import Answering
 from pfid.daemon.core import Core
 from pfid.daemon.deaths import Deaths
 from pfid.daemon.finishing import Finishing
+from pfid.daemon.gpus import Gpus
 from pfid.daemon.judging import Judging
 from pfid.daemon.ledger import Ledger
 from pfid.daemon.loop import JOBS, Hooks, Loop, Parts
@@ -194,6 +196,7 @@ class Daemon:
     poller: PidfdPoller
     reader: ReaderJoint
     gates: Gates
+    gpus: GpuJoint
     server: ControlServer
     page: PageJoint | None
     scheduler: Scheduler
@@ -222,6 +225,7 @@ class Daemon:
         self.poller.start()
         self.parts.resuming.resume(restored, self.passed)
         self.reader.owner.start()
+        self.gpus.start()
         self.scheduler.start()
         self._take_signals()
         self.server.start()
@@ -268,6 +272,7 @@ class Daemon:
             self.page.server.stop()
         self.poller.close()
         self.reader.owner.close(timeout_s=5.0)
+        self.gpus.close(timeout_s=8.0)
         self.gates.close()
         with contextlib.suppress(Exception):
             self.parts.ledger.checkpoint_all()
@@ -334,6 +339,7 @@ def build(place: Place, config: Config, environ: MutableMapping[str, str]) -> Da
         machine_id=processes.machine_id,
         boot_id=processes.boot_id,
         config=config,
+        gpus=gpu_box(config),
         embedded=embedded,
         own_uid=os.getuid(),
         metrics_url=None if page is None else page.server.url,
@@ -345,10 +351,11 @@ def build(place: Place, config: Config, environ: MutableMapping[str, str]) -> Da
     gates = Gates(place.proofs, log)
     core.checks = gates.prove(config)
     judging = Judging(core, gates.plugins(post))
+    gpus = GpuJoint(post, config, gates.foreign)
     parts = _parts(core, judging, allow_fuse=embedded)
     hooks = Hooks(
         page=_no_page if page is None else page.serve,
-        reload=lambda: _reload(place, core, gates),
+        reload=lambda: _reload(place, core, gates, gpus, page),
         prove=lambda everything: _prove(core, gates, everything=everything),
         live=lambda results: gates.live(core, results),
     )
@@ -368,6 +375,7 @@ def build(place: Place, config: Config, environ: MutableMapping[str, str]) -> Da
         poller=poller,
         reader=reader,
         gates=gates,
+        gpus=gpus,
         server=server,
         page=page,
         scheduler=scheduler,
@@ -397,6 +405,7 @@ def _parts(core: Core, judging: Judging, *, allow_fuse: bool) -> Parts:
         publishing=publishing,
         ledger=ledger,
         finishing=finishing,
+        gpus=Gpus(core, judging),
         resuming=Resuming(
             Resumed(
                 core=core,
@@ -443,8 +452,8 @@ def _no_page(snapshot: Callable[[], Snapshot], urgent: bool) -> None:  # noqa: F
     """No address to serve a page at."""
 
 
-def _reload(place: Place, core: Core, gates: Gates) -> str:
-    """Take a new configuration whole, or keep the old one whole."""
+def _reload(place: Place, core: Core, gates: Gates, gpus: GpuJoint, page: PageJoint | None) -> str:
+    """Take a new configuration whole, certificates with it, or keep the old one whole."""
     try:
         config = place.config.load()
     except ConfigError as error:
@@ -472,6 +481,11 @@ def _settle_memory() -> None:
     What is made in the loop dies by its reference count; the rest is collected with the proofs.
     """
     gc.collect()
+    if page is not None:
+        page.server.secure(certificates)
+        core.metrics_url = page.server.url
+    core.gpus.configured = expected_gpus(config)
+    gpus.try_again()
     gc.freeze()
     gc.set_threshold(GC_YOUNG, GC_MIDDLE, GC_OLD)
 

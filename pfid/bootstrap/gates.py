@@ -22,7 +22,7 @@ from pfid.daemon.core import BOX_SUBJECT, Checks, Core, Judgeable
 from pfid.daemon.messages import Message
 from pfid.domain.gate import Gate, GateState
 from pfid.domain.snapshot import PluginView
-from pfid.host.plugins import Problem, Registry
+from pfid.host.plugins import PluginSource, Problem, Registry
 from pfid.host.proofs import ProofBook
 from pfid.spec.check import Scope, Stage
 from pfid.wire.plugins import CheckInfo
@@ -60,6 +60,7 @@ class Gates:
         return Checks(
             run=tuple(c for c in checks if c.scope is Scope.RUN and c.name not in off),
             box=tuple(c for c in checks if c.scope is Scope.BOX and c.name not in off),
+            gpu=tuple(c for c in checks if c.scope is Scope.GPU and c.name not in off),
             gates=known,
             facts=gate_facts(registry, known, bench),
             plugins=_views(registry),
@@ -116,6 +117,11 @@ class Gates:
     def plugins(self, post: Callable[[Message], None]) -> PluginJoint | None:
         """Where third-party checks are evaluated; None without any."""
         return None if self._worker is None else PluginJoint(self._worker, post)
+
+    @property
+    def foreign(self) -> tuple[PluginSource, ...]:
+        """Plugins that are not pfid's own."""
+        return self._registry.foreign
 
     def close(self) -> None:
         """End the plugin worker."""

@@ -131,6 +131,25 @@ class Config(_Table, frozen=True, kw_only=True):
     page: Page = field(default_factory=Page)
     quotas: Quotas = field(default_factory=Quotas)
     retention: Retention = field(default_factory=Retention)
+class Gpus(_Table, frozen=True, kw_only=True):
+    """Sampling of GPUs."""
+
+    enabled: Annotated[
+        bool, Meta(description="false: no GPU library is looked for and nothing is sampled")
+    ] = True
+    interval_s: Annotated[
+        float, Meta(ge=0.1, le=60, description="between two readings of every GPU")
+    ] = 1.0
+    expected: Annotated[
+        int,
+        Meta(
+            ge=-1,
+            le=64,
+            description="how many GPUs there are; -1: those on the bus and those ever seen here",
+        ),
+    ] = -1
+
+
     proof: Proof = field(default_factory=Proof)
     checks: dict[str, CheckOptions] = field(default_factory=dict)
     plugins: Plugins = field(default_factory=Plugins)
@@ -151,3 +170,4 @@ def as_data(config: Config) -> dict[str, Any]:
     """The configuration as plain data, for display and for keys of proofs."""
     data: dict[str, Any] = msgspec.to_builtins(config)
     return data
+    gpus: Gpus = field(default_factory=Gpus)

@@ -7,6 +7,7 @@ from typing import Final
 
 from pfid.config.model import Config
 from pfid.daemon.due_times import DueTimes
+from pfid.daemon.gpu_box import GpuBox
 from pfid.daemon.messages import EarlierFound, Message
 from pfid.daemon.ports import Ports
 from pfid.daemon.tracked import Judged, Member, Stream, TrackedRun
@@ -14,6 +15,7 @@ from pfid.domain.gate import Gate, GateState
 from pfid.domain.names import CheckName, RunId
 from pfid.domain.snapshot import CheckCost, PluginView, SamplerView
 from pfid.domain.transition import Origin, Transition
+from pfid.domain.verdict import Entity, EntityKind
 from pfid.spec.check import AnyCheck
 from pfid.spec.ports.gates import GateFacts
 from pfid.wire.plugins import CheckInfo
@@ -37,6 +39,7 @@ class Checks:
         run: those that are asked about each run; a CheckInfo stands for one that must not run
             in this process and goes to the plugin worker.
         box: those that are asked about the box.
+        gpu: those that are asked about each GPU.
         gates: every gate, also of checks that could not be loaded.
         facts: likewise for the check that watches the checks; None before the self-test.
         plugins: what was loaded, and what was not.
@@ -45,6 +48,7 @@ class Checks:
 
     run: tuple[Judgeable, ...] = ()
     box: tuple[Judgeable, ...] = ()
+    gpu: tuple[Judgeable, ...] = ()
     gates: tuple[Gate, ...] = ()
     facts: tuple[GateFacts, ...] | None = None
     plugins: tuple[PluginView, ...] = ()
@@ -76,6 +80,7 @@ class Core:
         by_pid: likewise, by pid.
         streams: every handed-over file, by the reader's number.
         box: verdicts about the box, by check.
+        gpus: what is known of the GPUs, with the verdicts about each.
         due: own monotonic due-times.
         touched: runs whose state has to be written in this turn, whole.
         events: the newest events, oldest first.
@@ -97,6 +102,7 @@ class Core:
     by_pid: dict[int, Member] = field(default_factory=dict)
     streams: dict[int, Stream] = field(default_factory=dict)
     box: dict[str, Judged] = field(default_factory=dict)
+    gpus: GpuBox = field(default_factory=GpuBox)
     due: DueTimes[DueKey] = field(default_factory=DueTimes)
     event_id: int = 0
     changes: list[Change] = field(default_factory=list)
@@ -150,7 +156,7 @@ class Core:
         self.changes.append(
             PutEvent(
                 event_id=self.event_id,
-                subject=BOX_SUBJECT if run is None else run.run_id,
+                subject=_subject(transition.entity) if run is None else run.run_id,
                 uid=uid,
                 synthetic=synthetic,
                 at_s=transition.at_s,
@@ -189,3 +195,8 @@ class Core:
             errors=view.errors + error,
             timeouts=view.timeouts + timeout,
         )
+
+
+def _subject(entity: Entity) -> str:
+    """What an event that is about no run is found by."""
+    return entity.id if entity.kind is EntityKind.GPU else BOX_SUBJECT

@@ -14,7 +14,7 @@ from typing import Final, Protocol
 from pfid.analysis import early_steps
 from pfid.daemon.core import BOX_SUBJECT, Core, Judgeable
 from pfid.daemon.tracked import Judged, TrackedRun
-from pfid.daemon.worlds import Asked, baseline_of, box_world, frozen_world, run_world
+from pfid.daemon.worlds import Asked, baseline_of, box_world, frozen_world, gpu_world, run_world
 from pfid.domain.outcome import Outcome
 from pfid.domain.step_summary import BaselineSource
 from pfid.domain.verdict import BOX, Entity, EntityKind, Verdict
@@ -32,6 +32,8 @@ OVERDUE_CADENCES: Final = 3.0
 """A check that has not run for so many of its intervals is overdue, and that is its verdict."""
 OVERDUE_LEAST_S: Final = 30.0
 REGIME_CHECK: Final = "step_time_regime"
+GPU_PORT: Final = "gpus"
+GPUS_SUBJECT: Final = "gpus"
 _TIMELESS: Final = frozenset({"run", "steps", "log", "gates", "clock"})
 """Ports that say by themselves whether a check asked them for the time."""
 
@@ -112,13 +114,45 @@ class Judging:
         for check in core.checks.box:
             judged = core.box.setdefault(check.name, Judged())
             if judged.due_s <= now_s:
-                if core.checks.proven(check.name) and not isinstance(check, CheckInfo):
-                    self._evaluate(None, check, judged, box_world(core))
-                else:
-                    self._say_unproven(None, check, judged)
+                self._about(check, judged, box_world(core))
                 judged.due_s = now_s + check.cadence_s
             due.append(judged.due_s)
         core.due.set(("box", BOX_SUBJECT), min(due))
+
+    def gpus_due(self) -> None:
+        """Run the checks about each GPU, likewise."""
+        core = self._core
+        now_s = core.monotonic_s()
+        due = [now_s + 60.0]
+        for uuid, gpu in core.gpus.gpus.items():
+            for check in core.checks.gpu:
+                judged = gpu.judged.setdefault(check.name, Judged())
+                if judged.due_s <= now_s:
+                    self._about(check, judged, gpu_world(core, uuid))
+                    judged.due_s = now_s + check.cadence_s
+                due.append(judged.due_s)
+        core.due.set(("gpus", GPUS_SUBJECT), min(due))
+
+    def gpus_changed(self) -> None:
+        """What is known of the GPUs changed: who reads it looks now, the runs in their cadence."""
+        core = self._core
+        now_s = core.monotonic_s()
+        for check in core.checks.box:
+            if GPU_PORT in check.reads and check.name in core.box:
+                core.box[check.name].due_s = now_s
+        for gpu in core.gpus.gpus.values():
+            for check in core.checks.gpu:
+                if check.name in gpu.judged:
+                    gpu.judged[check.name].due_s = now_s
+        core.due.set(("box", BOX_SUBJECT), now_s)
+        core.due.set(("gpus", GPUS_SUBJECT), now_s)
+
+    def _about(self, check: Judgeable, judged: Judged, world: World) -> None:
+        """Judge what is no run; a check of a third party is asked about runs only."""
+        if self._core.checks.proven(check.name) and not isinstance(check, CheckInfo):
+            self._evaluate(None, check, judged, world)
+        else:
+            self._say_unproven(None, check, judged, world.subject)
 
     def come_back(self, check_name: str, subject: str, verdict: Verdict, error: str) -> None:
         """Take the plugin worker's answer."""
@@ -174,11 +208,18 @@ class Judging:
         late = Verdict(outcome=Outcome.UNKNOWN, reason=OVERDUE, summary=summary)
         self._take(run, check, judged, late)
 
-    def _say_unproven(self, run: TrackedRun | None, check: Judgeable, judged: Judged) -> None:
+    def _say_unproven(
+        self,
+        run: TrackedRun | None,
+        check: Judgeable,
+        judged: Judged,
+        subject: Entity | None = None,
+    ) -> None:
         verdict = Verdict(
             outcome=Outcome.UNKNOWN,
             reason=UNPROVEN,
             summary="the check is not proven, so nothing it says counts",
+            entity=subject,
         )
         judged.seen = -1 if run is None else run.version
         self._take(run, check, judged, verdict)

@@ -18,6 +18,7 @@ from pfid.wire.stored import (
     DropSteps,
     DropStreams,
     Expire,
+    PutGpu,
     PutRun,
     PutSettling,
     PutSteps,
@@ -111,6 +112,9 @@ class Ledger:
                 stream.dirty = True
             run.steps_dirty = True
             self._core.touch(run)
+        for uuid, gpu in self._core.gpus.gpus.items():
+            if gpu.written is not None:
+                self._core.changes.append(PutGpu(uuid=uuid, body=pack(gpu.written)))
 
     def forget(self, run: TrackedRun) -> None:
         """The run has left the page; its events and its end stay."""
@@ -160,6 +164,17 @@ class Ledger:
                 self._box_written[name] = judged.settling.settled
                 body = pack(judged.settling)
                 self._core.changes.append(PutSettling(check=name, body=body))
+        for uuid, gpu in self._core.gpus.gpus.items():
+            for name, judged in gpu.judged.items():
+                key = settling_key(name, uuid)
+                if _moved(judged, self._box_written.get(key)):
+                    self._box_written[key] = judged.settling.settled
+                    self._core.changes.append(PutSettling(check=key, body=pack(judged.settling)))
+
+
+def settling_key(check: str, uuid: str) -> str:
+    """Under which the state of a check about a GPU is stored."""
+    return f"{check}@{uuid}"
 
 
 def _moved(judged: Judged, written: object) -> bool:

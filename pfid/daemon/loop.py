@@ -14,7 +14,8 @@ from pfid.daemon.answering import Answering
 from pfid.daemon.core import BOX_SUBJECT, Core
 from pfid.daemon.deaths import Deaths
 from pfid.daemon.finishing import Finishing
-from pfid.daemon.judging import Judging
+from pfid.daemon.gpus import Gpus
+from pfid.daemon.judging import GPUS_SUBJECT, Judging
 from pfid.daemon.ledger import Ledger
 from pfid.daemon.messages import (
     Asked,
@@ -23,6 +24,9 @@ from pfid.daemon.messages import (
     Died,
     EarlierFound,
     EventsFound,
+    GpuBusSeen,
+    GpuHeard,
+    GpuSamplerLost,
     JobFired,
     JobTrouble,
     Message,
@@ -92,6 +96,7 @@ class Parts:
     ledger: Ledger
     finishing: Finishing
     resuming: Resuming
+    gpus: Gpus
 
 
 class Loop:
@@ -124,6 +129,7 @@ class Loop:
                 reload=self.reload,
                 prove=lambda: hooks.prove(True),
                 live=hooks.live,
+                gpus=parts.gpus,
             ),
         )
         self._core = parts.core
@@ -168,6 +174,7 @@ class Loop:
         for job, every_s in JOBS.items():
             self._core.due.set(("job", job), now_s + min(every_s, 1.0) + JOB_SLACK_S)
         self._core.due.set(("box", BOX_SUBJECT), now_s)
+        self._core.due.set(("gpus", GPUS_SUBJECT), now_s)
 
     def turn(self) -> None:
         """One complete iteration."""
@@ -249,6 +256,12 @@ class Loop:
                 self._committed(message)
             case JobFired():
                 self._fired(message.job)
+            case GpuHeard():
+                parts.gpus.heard(message)
+            case GpuSamplerLost():
+                parts.gpus.lost(message)
+            case GpuBusSeen():
+                parts.gpus.bus(message)
             case ReaderStarted():
                 parts.reading.started(message.generation)
             case ReaderEnded():
@@ -346,6 +359,9 @@ class Loop:
             return
         if kind == "box":
             parts.judging.box_due()
+            return
+        if kind == "gpus":
+            parts.judging.gpus_due()
             return
         if kind == "unobserved":
             parts.resuming.unobserved(RunId(str(what)))

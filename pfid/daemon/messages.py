@@ -4,7 +4,9 @@ from dataclasses import dataclass
 
 from pfid.domain.verdict import Verdict
 from pfid.policy.baseline import EarlierRun
+from pfid.spec.ports.gpus import SamplerProblem
 from pfid.wire.control import Request
+from pfid.wire.gpu import Report as GpuReport
 from pfid.wire.reader import Report
 from pfid.wire.stored import RunBody, StoredEvent
 
@@ -141,6 +143,29 @@ class WorkerVerdict:
     error: str = ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GpuHeard:
+    """A GPU sampler reports."""
+
+    report: GpuReport
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GpuSamplerLost:
+    """A GPU sampler is gone, or there is nothing to start it for; ``index`` is the device."""
+
+    sampler: str
+    problem: SamplerProblem
+    index: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GpuBusSeen:
+    """GPUs on the PCI bus; None if that cannot be read."""
+
+    bus_ids: frozenset[str] | None
+
+
 Message = (
     Died
     | Asked
@@ -158,4 +183,7 @@ Message = (
     | JobFired
     | JobTrouble
     | WorkerVerdict
+    | GpuHeard
+    | GpuSamplerLost
+    | GpuBusSeen
 )

@@ -96,6 +96,10 @@ class ProcessPort(Protocol):
         """A user's name."""
         ...
 
+    def owner(self, pid: int) -> int | None:
+        """A process's user; None if it is gone."""
+        ...
+
 
 class DeathPort(Protocol):
     """Reports deaths into the inbox."""

@@ -3,8 +3,10 @@
 from dataclasses import replace
 
 from pfid.daemon.core import SHOWN_EVENTS_MAX, Core
+from pfid.daemon.gpu_views import gpus_view
 from pfid.daemon.tracked import TrackedRun
 from pfid.daemon.worlds import baseline_of
+from pfid.domain.gpu_view import GpusView
 from pfid.domain.outcome import Outcome
 from pfid.domain.run import RunState
 from pfid.domain.snapshot import DaemonHealth, Resources, RunView, Snapshot, VerdictView
@@ -39,6 +41,8 @@ class Publishing:
         for run in core.runs.values():
             verdicts += [j.view for j in run.judged.values() if j.view is not None]
         verdicts += [j.view for j in core.box.values() if j.view is not None]
+        for gpu in core.gpus.gpus.values():
+            verdicts += [j.view for j in gpu.judged.values() if j.view is not None]
         return Snapshot(
             at_s=core.now_s(),
             health=health,
@@ -49,7 +53,16 @@ class Publishing:
             samplers=tuple(core.samplers.values()),
             costs=tuple(core.costs.values()),
             plugins=core.checks.plugins,
+            gpus=self._gpus(),
         )
+
+    def _gpus(self) -> GpusView | None:
+        """The GPUs; None where nobody looks."""
+        core = self._core
+        if not core.gpus.samplers:
+            return None
+        names = {run_id: run.run.name for run_id, run in core.runs.items()}
+        return gpus_view(core.gpus, core.monotonic_s(), names)
 
     def _transitions(self) -> tuple[Transition, ...]:
         """The newest, without those of a self-test, oldest first."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from pfid.daemon.answering import Answering
 from pfid.daemon.core import Core
+from pfid.daemon.gpus import Gpus
 from pfid.daemon.ledger import Ledger
 from pfid.daemon.messages import Asked, EventsFound, OldRunFound
 from pfid.daemon.registering import ROOT_UID, RefusalError, Registering
@@ -12,10 +13,12 @@ from pfid.domain.snapshot import Snapshot
 from pfid.wire.control import (
     Done,
     Ended,
+    ForgetGpu,
     GetEvents,
     GetRun,
     GetSnapshot,
     HandOver,
+    KeepReferences,
     LiveLeg,
     Refused,
     Register,
@@ -37,12 +40,14 @@ class Acts:
         reload: reads the configuration again; returns what is wrong with it.
         prove: proves every gate again.
         live: enters what live drills came to, by check.
+        gpus: keeps and forgets what is known of GPUs.
     """
 
     snapshot: Callable[[], Snapshot]
     reload: Callable[[], str]
     prove: Callable[[], None]
     live: Callable[[dict[str, bool]], None]
+    gpus: Gpus
 
 
 class Requests:
@@ -102,6 +107,10 @@ class Requests:
                 self._registering.stop_intent(asked, request)
             case Ended() as request:
                 self._registering.ended(asked, request)
+            case KeepReferences() as request:
+                self._keep_references(asked, request)
+            case ForgetGpu() as request:
+                self._forget_gpu(asked, request)
             case _:
                 return False
         if self._core.store_problem:
@@ -122,9 +131,29 @@ class Requests:
             case _:
                 return self._command(asked)
 
-    def _command(self, asked: Asked) -> Reply:
+    def _keep_references(self, asked: Asked, request: KeepReferences) -> None:
+        self._only_operators(asked)
+        known = self._core.gpus.gpus
+        unknown = [r.uuid for r in request.references if r.uuid not in known]
+        if unknown:
+            raise RefusalError("bad_request", f"no GPU {unknown[0][:80]!r} is known here")
+        self._acts.gpus.refer(tuple(request.references))
+
+    def _forget_gpu(self, asked: Asked, request: ForgetGpu) -> None:
+        self._only_operators(asked)
+        if not self._acts.gpus.forget(request.uuid):
+            raise RefusalError(
+                "bad_request",
+                f"{request.uuid[:80]!r} is no GPU that is gone",
+                "pfid gpus names them",
+            )
+
+    def _only_operators(self, asked: Asked) -> None:
         if asked.uid not in {ROOT_UID, self._core.own_uid}:
             raise RefusalError("not_yours", "only root and the daemon's own user may do that")
+
+    def _command(self, asked: Asked) -> Reply:
+        self._only_operators(asked)
         if isinstance(asked.request, RunSelftest):
             self._acts.prove()
         elif isinstance(asked.request, LiveLeg):

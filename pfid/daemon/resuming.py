@@ -14,6 +14,7 @@ from pfid.analysis.step_statistics import StepStatistics
 from pfid.daemon.core import Core
 from pfid.daemon.deaths import Deaths, unseen_death
 from pfid.daemon.judging import Judging
+from pfid.daemon.ledger import settling_key
 from pfid.daemon.messages import Died
 from pfid.daemon.reading import Reading
 from pfid.daemon.registering import parse_stored_name, stored_name
@@ -25,7 +26,7 @@ from pfid.domain.run import EndKind
 from pfid.policy import log_facts, progress
 from pfid.policy.hysteresis import Settling
 from pfid.policy.views import verdict_view
-from pfid.wire.stored import StoredEvent, StoredRun, unpack
+from pfid.wire.stored import GpuBody, StoredEvent, StoredRun, unpack
 
 LAUNCHER_GRACE_S: Final = 3.0
 """A launcher has so long to register again before its run ended unobserved."""
@@ -54,6 +55,11 @@ class RestoredState(Protocol):
     @property
     def events(self) -> tuple[StoredEvent, ...]:
         """The newest, oldest first."""
+        ...
+
+    @property
+    def gpus(self) -> tuple[GpuBody, ...]:
+        """GPUs that were here before."""
         ...
 
     @property
@@ -101,6 +107,8 @@ class Resuming:
         self._on_disk(state.last_event_id)
         for problem in state.problems:
             core.ports.log.say("error", "stored state unreadable", problem=problem)
+        for gpu in state.gpus:
+            core.gpus.restore(gpu)
         self._box(state.box)
         kept = _by_run(passed)
         for stored in state.runs:
@@ -115,6 +123,10 @@ class Resuming:
             if check.name in stored:
                 judged = Judged(settling=self._settling(check.name, stored[check.name]))
                 self._core.box[check.name] = judged
+        for check in self._core.checks.gpu:
+            for uuid, gpu in self._core.gpus.gpus.items():
+                if (body := stored.get(settling_key(check.name, uuid))) is not None:
+                    gpu.judged[check.name] = Judged(settling=self._settling(check.name, body))
 
     def _run(self, stored: StoredRun, fds: dict[str, int]) -> None:
         core = self._core

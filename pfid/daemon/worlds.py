@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from pfid.daemon.core import Core
+from pfid.daemon.gpu_worlds import LiveGpus
 from pfid.daemon.tracked import TrackedRun
 from pfid.domain.errors import PortError
 from pfid.domain.step import StepEvent
@@ -121,22 +122,35 @@ def baseline_of(run: TrackedRun) -> Baseline | None:
 def run_world(core: Core, run: TrackedRun, asked: Asked) -> World:
     """The world of one run, for a check that runs at once in the main thread."""
     monotonic_s = core.monotonic_s()
+    subject = Entity(EntityKind.RUN, run.run_id)
     return World(
-        subject=Entity(EntityKind.RUN, run.run_id),
+        subject=subject,
         clock=LiveClock(core.now_s(), monotonic_s, asked),
         run=LiveRun(run),
         steps=LiveSteps(run, monotonic_s, asked),
         log=LiveLog(run),
         gates=FixedGates(standing=core.checks.facts),
+        gpus=LiveGpus(core.gpus, subject, monotonic_s),
     )
 
 
 def box_world(core: Core) -> World:
     """The world of the box."""
+    return _wide_world(core, BOX)
+
+
+def gpu_world(core: Core, uuid: str) -> World:
+    """The world of one GPU."""
+    return _wide_world(core, Entity(EntityKind.GPU, uuid))
+
+
+def _wide_world(core: Core, subject: Entity) -> World:
+    monotonic_s = core.monotonic_s()
     return World(
-        subject=BOX,
-        clock=FixedClock(wall_s=core.now_s(), mono_s=core.monotonic_s()),
+        subject=subject,
+        clock=FixedClock(wall_s=core.now_s(), mono_s=monotonic_s),
         gates=FixedGates(standing=core.checks.facts),
+        gpus=LiveGpus(core.gpus, subject, monotonic_s),
     )
 
 
@@ -155,4 +169,5 @@ def frozen_world(core: Core, run: TrackedRun) -> World:
         ),
         log=FixedLog(log_facts=live.log.facts()),
         gates=live.gates,
+        gpus=LiveGpus(core.gpus, live.subject, live.clock.monotonic_s()).frozen(),
     )

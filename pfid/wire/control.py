@@ -11,6 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from pfid.domain.errors import WireError
+from pfid.domain.gpu import GpuReference
 
 PROTOCOL: Final = 1
 
@@ -144,6 +145,21 @@ class LiveLeg(_Request, tag="live_leg", frozen=True, kw_only=True):
     results: dict[str, bool]
 
 
+class KeepReferences(_Request, tag="keep_references", frozen=True, kw_only=True):
+    """What GPUs do on their own dense GEMM (root and the daemon's own user).
+
+    Refused as a whole if one of them is about a GPU that the daemon does not know.
+    """
+
+    references: list[GpuReference]
+
+
+class ForgetGpu(_Request, tag="forget_gpu", frozen=True, kw_only=True):
+    """A GPU that is gone was taken out on purpose (root and the daemon's own user)."""
+
+    uuid: str
+
+
 Request = (
     Register
     | HandOver
@@ -155,6 +171,8 @@ Request = (
     | Reload
     | RunSelftest
     | LiveLeg
+    | KeepReferences
+    | ForgetGpu
 )
 
 

@@ -11,6 +11,7 @@ import msgspec
 
 from pfid.analysis.early_steps import EarlySteps
 from pfid.domain.errors import StateError
+from pfid.domain.gpu import GpuFacts, GpuReference
 from pfid.domain.run import OperatorStop, Run, RunEnd, RunState
 from pfid.domain.step import StepClock, StepEvent
 from pfid.domain.transition import Transition
@@ -125,8 +126,30 @@ class DropSteps(_Body, frozen=True, kw_only=True):
     run_id: str
 
 
+class GpuBody(_Body, frozen=True, kw_only=True):
+    """A GPU that was seen on this box, and what it does on its own GEMM (None: never measured)."""
+
+    facts: GpuFacts
+    source: str
+    last_seen_s: float
+    reference: GpuReference | None = None
+
+
+class PutGpu(_Body, frozen=True, kw_only=True):
+    """Insert or replace a GPU."""
+
+    uuid: str
+    body: bytes
+
+
+class DropGpu(_Body, frozen=True, kw_only=True):
+    """Forget a GPU that was taken out."""
+
+    uuid: str
+
+
 class PutSettling(_Body, frozen=True, kw_only=True):
-    """Insert or replace the hysteresis state of a check about the box."""
+    """Insert or replace the hysteresis state of a check about the box, or ``check@uuid`` a GPU."""
 
     check: str
     body: bytes
@@ -156,7 +179,18 @@ class Expire(_Body, frozen=True, kw_only=True):
     events_before_s: float
 
 
-Change = PutRun | PutStream | PutSteps | PutSettling | PutEvent | DropStreams | DropSteps | Expire
+Change = (
+    PutRun
+    | PutStream
+    | PutSteps
+    | PutSettling
+    | PutEvent
+    | PutGpu
+    | DropStreams
+    | DropSteps
+    | DropGpu
+    | Expire
+)
 
 
 class StoredRun(_Body, frozen=True, kw_only=True):

@@ -10,10 +10,11 @@ from typing import Final
 from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 
-from pfid.adapters.page import checks, gates, own, runs, steps
+from pfid.adapters.page import checks, gates, gpus, own, runs, steps
 from pfid.adapters.page.family import COUNTER, Family, Labels, Spec
 from pfid.adapters.page.run_labels import LabelCache
 from pfid.adapters.page.selection import Bounds, Selection, select
+from pfid.domain.gpu_view import GpusView
 from pfid.domain.snapshot import RunView, Snapshot
 
 ERRORS: Final = Spec(
@@ -22,7 +23,7 @@ ERRORS: Final = Spec(
 
 
 class SnapshotCollector(Collector):
-    """Everything pfid says, as families; GPU families join as a group of their own."""
+    """Everything pfid says, as families."""
 
     def __init__(self, bounds: Bounds, *, synthetic: bool) -> None:
         """Show real runs, or with ``synthetic`` those a self-test made and nothing real."""
@@ -48,17 +49,23 @@ class SnapshotCollector(Collector):
         snapshot = self.snapshot
         selection = select(snapshot, self._bounds, synthetic=self._synthetic)
         self._cache.keep({view.run.run_id for view in selection.exported})
+        exported = frozenset(view.run.run_id for view in selection.exported)
         of_runs = self._of_runs(snapshot, selection.exported, self._cache)
         self._count_dropped(snapshot, selection, of_runs)
         yield from of_runs
         yield from self._group("runs", runs.count(snapshot, synthetic=self._synthetic))
         yield from self._group("costs", checks.costs(snapshot))
         yield from self._group("gates", gates.families(snapshot))
+        yield from self._group("gpus", gpus.families(self._gpus_of(snapshot), exported))
         yield from self._group("own", own.families(snapshot, self._dropped))
         errors = Family(ERRORS)
         for group, n in self._errors.items():
             errors.add(n, Labels(group=group))
         yield errors
+
+    def _gpus_of(self, snapshot: Snapshot) -> GpusView | None:
+        """The GPUs belong on the page of what is real."""
+        return None if self._synthetic else snapshot.gpus
 
     def _group(self, name: str, families: Iterator[Family]) -> list[Family]:
         self._errors.setdefault(name, 0)

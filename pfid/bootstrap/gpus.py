@@ -1,0 +1,84 @@
+"""Joins the GPU samplers to the loop: one process for NVML, one for what plugins bring."""
+
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Final
+
+from pfid.adapters.gpu_worker import (
+    GpuEvent,
+    GpuSaid,
+    GpusOnBus,
+    GpuWorker,
+    pids_are_ours,
+)
+from pfid.config.model import Config
+from pfid.daemon.gpu_box import NVML, GpuBox
+from pfid.daemon.messages import GpuBusSeen, GpuHeard, GpuSamplerLost, Message
+from pfid.host.plugins import PluginKind, PluginSource
+from pfid.wire.gpu import PluginPlace
+
+PLUGINS: Final = "plugins"
+"""Label of the plugins' process as a whole; each sampler in it has a label of its own."""
+Post = Callable[[Message], None]
+
+
+def expected_gpus(config: Config) -> int | None:
+    """How many GPUs there are, None if the configuration leaves that open."""
+    return None if config.gpus.expected < 0 else config.gpus.expected
+
+
+def gpu_box(config: Config) -> GpuBox:
+    """An empty box, under a configuration; without samplers where sampling is switched off."""
+    box = GpuBox(
+        interval_s=config.gpus.interval_s,
+        configured=expected_gpus(config),
+        pids_are_ours=pids_are_ours(),
+    )
+    if config.gpus.enabled:
+        box.sampler(NVML, time.monotonic())
+    return box
+
+
+class GpuJoint:
+    """The samplers of a daemon; none where sampling is switched off."""
+
+    def __init__(self, post: Post, config: Config, plugins: Sequence[PluginSource]) -> None:
+        """Report through ``post``; ``plugins`` are those that are not pfid's own."""
+        self._workers: list[GpuWorker] = []
+        if not config.gpus.enabled:
+            return
+        every_s = config.gpus.interval_s
+        self._workers.append(GpuWorker(partial(_heard, post, NVML), interval_s=every_s))
+        places = tuple(_place(source) for source in plugins)
+        if places:
+            heard = partial(_heard, post, PLUGINS)
+            self._workers.append(GpuWorker(heard, interval_s=every_s, plugins=places))
+
+    def start(self) -> None:
+        """Start them as soon as there is something to read."""
+        for worker in self._workers:
+            worker.start()
+
+    def try_again(self) -> None:
+        """An operator says that whatever kept us from a driver is over."""
+        for worker in self._workers:
+            worker.try_again()
+
+    def close(self, timeout_s: float) -> None:
+        """End them; the driver is let go of politely."""
+        for worker in self._workers:
+            worker.close(timeout_s)
+
+
+def _place(source: PluginSource) -> PluginPlace:
+    return PluginPlace(name=source.name, place=source.place, is_file=source.kind is PluginKind.FILE)
+
+
+def _heard(post: Post, sampler: str, event: GpuEvent) -> None:
+    if isinstance(event, GpuSaid):
+        post(GpuHeard(report=event.report))
+    elif isinstance(event, GpusOnBus):
+        post(GpuBusSeen(bus_ids=event.bus_ids))
+    else:
+        post(GpuSamplerLost(sampler=sampler, problem=event.problem, index=event.index))

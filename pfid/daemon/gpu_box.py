@@ -1,0 +1,326 @@
+"""What is known of the box's GPUs: samples as they came, who is gone, what was absent and why.
+
+Only the main thread touches it. It knows nothing of runs; :mod:`pfid.daemon.gpu_holders` does.
+"""
+
+from collections import Counter, deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Final
+
+import msgspec
+
+from pfid.daemon.tracked import Judged
+from pfid.domain.gpu import GpuFacts, GpuProcess, GpuReference, GpuSample, XidEvent
+from pfid.domain.names import RunId
+from pfid.spec.ports.gpus import (
+    KEPT_S,
+    GpuCount,
+    GpuHolder,
+    GpuState,
+    GpuXid,
+    SamplerFacts,
+    SamplerProblem,
+)
+from pfid.wire.gpu import Opened, Read, Trouble
+from pfid.wire.stored import GpuBody
+
+NVML: Final = "nvml"
+MAX_GPUS: Final = 64
+MAX_SAMPLES: Final = 3_000
+MAX_XIDS: Final = 256
+STALE_INTERVALS: Final = 3.0
+STALE_LEAST_S: Final = 5.0
+"""A busy driver may be slow for a moment; what is older than this is not shown as it is now."""
+POINT_S: Final = 5.0
+POINTS: Final = 60
+
+
+@dataclass(slots=True, eq=False)
+class Points:
+    """Means of five seconds over the last minutes, for small plots."""
+
+    means: deque[float | None] = field(default_factory=lambda: deque(maxlen=POINTS))
+    _sum: float = 0.0
+    _n: int = 0
+
+    def add(self, value: float | None) -> None:
+        """Take a value into the mean that is being made."""
+        if value is not None:
+            self._sum += value
+            self._n += 1
+
+    def close(self) -> None:
+        """The five seconds are over."""
+        self.means.append(self._sum / self._n if self._n else None)
+        self._sum, self._n = 0.0, 0
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class TrackedGpu:
+    """One GPU, there or gone.
+
+    Attributes:
+        facts: what it is.
+        source: the sampler that brings it.
+        samples: the newest, oldest first.
+        present: whether the driver answered for it last.
+        lost_at_s: wall time since when it does not.
+        xids: error events, newest last; ``xid_counts`` counts all of them by code.
+        holders: who is on it; None if that cannot be read.
+        owners: runs by pid, for as long as the driver lists the pid: also after they have ended.
+        judged: what checks said about it.
+        reference: its own GEMM.
+        written: what is in the store.
+    """
+
+    facts: GpuFacts
+    source: str = NVML
+    samples: deque[GpuSample] = field(default_factory=lambda: deque(maxlen=int(KEPT_S)))
+    present: bool = True
+    lost_at_s: float | None = None
+    xids: deque[GpuXid] = field(default_factory=lambda: deque(maxlen=MAX_XIDS))
+    xid_counts: Counter[int] = field(default_factory=Counter)
+    xid_last_s: dict[int, float] = field(default_factory=dict)
+    holders: tuple[GpuHolder, ...] | None = None
+    listed: tuple[GpuProcess, ...] | None = None
+    owners: dict[int, tuple[int, RunId]] = field(default_factory=dict)
+    judged: dict[str, Judged] = field(default_factory=dict)
+    reference: GpuReference | None = None
+    written: GpuBody | None = None
+    utilization: Points = field(default_factory=Points)
+    power_w: Points = field(default_factory=Points)
+    point_due_s: float = 0.0
+    _state: GpuState | None = None
+
+    @property
+    def state(self) -> GpuState:
+        """As a check sees it; the same object until something changes."""
+        if self._state is None:
+            self._state = GpuState(
+                facts=self.facts,
+                samples=tuple(self.samples),
+                present=self.present,
+                holders=self.holders,
+                reference=self.reference,
+                xids=tuple(self.xids),
+                unheld_bytes=self._unheld_bytes(),
+                lost_at_s=self.lost_at_s,
+            )
+        return self._state
+
+    def changed(self) -> None:
+        """Something a check may see is new."""
+        self._state = None
+
+    def take(self, sample: GpuSample) -> None:
+        """Add a sample."""
+        self.samples.append(sample)
+        self.utilization.add(sample.utilization)
+        self.power_w.add(sample.power_w)
+        if sample.at_s >= self.point_due_s:
+            if self.point_due_s:
+                self.utilization.close()
+                self.power_w.close()
+            self.point_due_s = sample.at_s + POINT_S
+        self.changed()
+
+    def gone(self, at_s: float) -> None:
+        """The driver answers for it no longer."""
+        if self.present:
+            self.present, self.lost_at_s = False, at_s
+            self.holders = self.listed = None
+            self.changed()
+
+    def back(self) -> None:
+        """The driver answers for it."""
+        if not self.present:
+            self.present, self.lost_at_s = True, None
+            self.changed()
+
+    def _unheld_bytes(self) -> int | None:
+        """Memory that no listed process accounts for."""
+        last = self.samples[-1] if self.samples else None
+        if last is None or last.memory_used_bytes is None or last.memory_reserved_bytes is None:
+            return None
+        if self.holders is None or any(h.memory_bytes is None for h in self.holders):
+            return None
+        held = sum(h.memory_bytes or 0 for h in self.holders)
+        return max(last.memory_used_bytes - held, 0)
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class SamplerState:
+    """One sampler; ``began_s`` and ``read_s`` are monotonic."""
+
+    began_s: float
+    problem: SamplerProblem = SamplerProblem.STARTING
+    read_s: float | None = None
+    driver: str = ""
+    library: str = ""
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class GpuBox:
+    """All GPUs, and how their samplers do."""
+
+    interval_s: float = 1.0
+    configured: int | None = None
+    pids_are_ours: bool = True
+    gpus: dict[str, TrackedGpu] = field(default_factory=dict)
+    samplers: dict[str, SamplerState] = field(default_factory=dict)
+    on_bus: frozenset[str] | None = None
+    absent: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    def sampler(self, name: str, now_s: float) -> SamplerState:
+        """The state of a sampler, made when it is first heard of."""
+        return self.samplers.setdefault(name, SamplerState(began_s=now_s))
+
+    def opened(self, report: Opened, now_s: float) -> None:
+        """A driver answers: it may be a newer one, under which references do not count."""
+        state = self.sampler(report.sampler, now_s)
+        state.problem = SamplerProblem.NONE
+        state.driver, state.library = report.driver, report.library
+        for gpu in self._of(report.sampler):
+            gpu.reference = self.valid(gpu)
+            gpu.changed()
+
+    def valid(self, gpu: TrackedGpu) -> GpuReference | None:
+        """The stored reference; it counts only under the driver it was measured with."""
+        reference = None if gpu.written is None else gpu.written.reference
+        driver = self.samplers[gpu.source].driver if gpu.source in self.samplers else ""
+        return reference if reference is not None and reference.driver == driver else None
+
+    def read(
+        self, report: Read, now_s: float, whose: Callable[[XidEvent], RunId | None]
+    ) -> list[TrackedGpu]:
+        """Take a reading in; returns the GPUs it brought something of."""
+        state = self.sampler(report.sampler, now_s)
+        state.problem, state.read_s = SamplerProblem.NONE, now_s
+        if report.facts is not None:
+            self._list(report.sampler, report.facts, report.at_s)
+        told = [gpu for s in report.samples if (gpu := self._sample(s)) is not None]
+        for uuid in report.lost:
+            if uuid in self.gpus:
+                self.gpus[uuid].gone(report.at_s)
+        for event in report.xids:
+            self._xid(event, whose(event))
+        return told
+
+    def _of(self, sampler: str) -> Iterable[TrackedGpu]:
+        return (gpu for gpu in self.gpus.values() if gpu.source == sampler)
+
+    def _list(self, sampler: str, facts: Iterable[GpuFacts], at_s: float) -> None:
+        """What the driver lists is there; what it listed once and no longer lists is gone."""
+        listed = {f.uuid: f for f in facts}
+        for gpu in self._of(sampler):
+            if gpu.facts.uuid not in listed:
+                gpu.gone(at_s)
+        for uuid, fact in listed.items():
+            found = self.gpus.get(uuid) or self._add(fact, sampler)
+            if found is not None:
+                found.facts, found.source = fact, sampler
+                found.reference = self.valid(found)
+                found.back()
+                found.changed()
+
+    def _add(self, facts: GpuFacts, sampler: str) -> TrackedGpu | None:
+        if len(self.gpus) >= MAX_GPUS:
+            return None
+        kept = min(max(int(KEPT_S / self.interval_s), 1), MAX_SAMPLES)
+        gpu = TrackedGpu(facts=facts, source=sampler, samples=deque(maxlen=kept))
+        self.gpus[facts.uuid] = gpu
+        return gpu
+
+    def _sample(self, sample: GpuSample) -> TrackedGpu | None:
+        gpu = self.gpus.get(sample.uuid)
+        if gpu is None:
+            return None
+        for name, reason in sample.absent.items():
+            self.absent[name, reason.value] += 1
+        gpu.take(sample)
+        gpu.back()
+        return gpu
+
+    def _xid(self, event: XidEvent, run_id: RunId | None) -> None:
+        gpu = self.gpus.get(event.uuid)
+        if gpu is not None:
+            gpu.xids.append(GpuXid(event=event, run_id=run_id))
+            gpu.xid_counts[event.code] += 1
+            gpu.xid_last_s[event.code] = event.at_s
+            gpu.changed()
+
+    def trouble(self, report: Trouble, now_s: float) -> None:
+        """A sampler says why there is nothing."""
+        if report.sampler:
+            self.troubled(report.sampler, report.problem, now_s)
+
+    def troubled(self, sampler: str, problem: SamplerProblem, now_s: float) -> None:
+        """There is nothing to be read, and why."""
+        self.sampler(sampler, now_s).problem = problem
+
+    def fresh(self, sampler: str, now_s: float) -> bool:
+        """Whether what a sampler read last may be shown as it is now."""
+        state = self.samplers.get(sampler)
+        if state is None or state.read_s is None:
+            return False
+        return now_s - state.read_s <= max(STALE_INTERVALS * self.interval_s, STALE_LEAST_S)
+
+    def up(self, sampler: str, now_s: float) -> bool:
+        """Whether the driver answers."""
+        state = self.samplers.get(sampler)
+        opened = state is not None and state.problem is SamplerProblem.NONE
+        return opened and self.fresh(sampler, now_s)
+
+    def restore(self, body: GpuBody) -> None:
+        """A GPU that was here before; until the driver lists it, it is gone."""
+        if body.facts.uuid in self.gpus or len(self.gpus) >= MAX_GPUS:
+            return
+        gpu = self._add(body.facts, body.source)
+        if gpu is not None:
+            gpu.written = body
+            gpu.present, gpu.lost_at_s = False, body.last_seen_s
+
+    def facts(self, now_s: float, sampler: str = NVML) -> SamplerFacts:
+        """How a sampler does, as a check sees it."""
+        state = self.samplers.get(sampler)
+        if state is None:
+            return SamplerFacts(
+                problem=SamplerProblem.DISABLED,
+                since_success_s=None,
+                running_s=0.0,
+                interval_s=self.interval_s,
+            )
+        return SamplerFacts(
+            problem=state.problem,
+            since_success_s=None if state.read_s is None else now_s - state.read_s,
+            running_s=now_s - state.began_s,
+            interval_s=self.interval_s,
+            driver=state.driver,
+        )
+
+    def count(self) -> GpuCount | None:
+        """Which GPUs there should be; other vendors' are not on NVIDIA's list of the bus."""
+        if not self.gpus and self.on_bus is None and self.configured is None:
+            return None
+        places = [(g.facts.pci_bus_id or g.facts.uuid, g) for g in self.gpus.values()]
+        return GpuCount(
+            visible=frozenset(place for place, g in places if g.present),
+            remembered=frozenset(place for place, _ in places),
+            on_bus=self.on_bus,
+            configured=self.configured,
+        )
+
+    def ordered(self) -> list[TrackedGpu]:
+        """Every GPU, by sampler and index."""
+        return sorted(self.gpus.values(), key=lambda g: (g.source, g.facts.index, g.facts.uuid))
+
+    def refer(self, reference: GpuReference) -> TrackedGpu | None:
+        """Keep what a GPU does on its own GEMM; None for a GPU nobody knows."""
+        gpu = self.gpus.get(reference.uuid)
+        if gpu is not None:
+            body = gpu.written or GpuBody(facts=gpu.facts, source=gpu.source, last_seen_s=0.0)
+            gpu.written = msgspec.structs.replace(body, reference=reference)
+            gpu.reference = self.valid(gpu)
+            gpu.changed()
+        return gpu

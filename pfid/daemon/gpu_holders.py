@@ -1,0 +1,107 @@
+"""Whose processes are on a GPU: by the run's tree, by user, or by nobody anyone can see."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from pfid.daemon.gpu_box import TrackedGpu
+from pfid.domain.gpu import GpuProcess
+from pfid.domain.names import RunId
+from pfid.domain.process_stat import ProcStat
+from pfid.formats.untrusted import printable
+from pfid.spec.ports.gpus import GpuHolder
+
+COMM_CHARS: Final = 32
+
+
+class StrangerPort(Protocol):
+    """What may be asked about any process."""
+
+    def inspect(self, pid: int) -> ProcStat | None:
+        """One line; None if there is none."""
+        ...
+
+    def owner(self, pid: int) -> int | None:
+        """Its user; None if it is gone."""
+        ...
+
+    def username(self, uid: int) -> str:
+        """A user's name."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunTree:
+    """A run that is or was on a GPU, as far as that matters here."""
+
+    ended: bool
+    defunct: bool
+
+
+class Holders:
+    """Finds out who is on a GPU."""
+
+    def __init__(self, processes: StrangerPort, *, pids_are_ours: bool) -> None:
+        """Ask ``processes``; in a container the driver's numbers mean other processes."""
+        self._processes = processes
+        self._ours = pids_are_ours
+
+    def of(
+        self,
+        gpu: TrackedGpu,
+        listed: tuple[GpuProcess, ...],
+        members: Mapping[int, RunId],
+        runs: Mapping[RunId, RunTree],
+    ) -> tuple[GpuHolder, ...]:
+        """Everybody the driver lists.
+
+        Args:
+            gpu: remembers which run a pid belonged to for as long as it is listed.
+            listed: by the driver.
+            members: runs by the pids of their living processes.
+            runs: all of them.
+        """
+        if not self._ours:
+            return tuple(_unknown(process) for process in listed)
+        for pid in gpu.owners.keys() - {p.pid for p in listed}:
+            del gpu.owners[pid]
+        return tuple(self._one(gpu, process, members, runs) for process in listed)
+
+    def _one(
+        self,
+        gpu: TrackedGpu,
+        process: GpuProcess,
+        members: Mapping[int, RunId],
+        runs: Mapping[RunId, RunTree],
+    ) -> GpuHolder:
+        pid = process.pid
+        stat = self._processes.inspect(pid)
+        run_id = members.get(pid)
+        if run_id is not None and stat is not None:
+            gpu.owners[pid] = (stat.start_ticks, run_id)
+        elif (known := gpu.owners.get(pid)) is not None:
+            same = stat is None or stat.start_ticks == known[0]
+            run_id = known[1] if same else None
+        run = None if run_id is None else runs.get(run_id)
+        uid = self._processes.owner(pid)
+        return GpuHolder(
+            pid=pid,
+            memory_bytes=process.memory_bytes,
+            graphics=process.graphics,
+            visible=stat is not None,
+            uid=uid,
+            username="" if uid is None else self._processes.username(uid),
+            comm="" if stat is None else printable(stat.comm, COMM_CHARS),
+            run_id=run_id,
+            run_ended=run.ended if run is not None else run_id is not None,
+            zombie=(stat is not None and stat.dead) or (run is not None and run.defunct),
+        )
+
+
+def _unknown(process: GpuProcess) -> GpuHolder:
+    return GpuHolder(
+        pid=process.pid,
+        memory_bytes=process.memory_bytes,
+        graphics=process.graphics,
+        visible=None,
+    )

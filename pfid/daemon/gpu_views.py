@@ -1,0 +1,89 @@
+"""The GPUs for everybody's eyes."""
+
+from collections.abc import Mapping
+
+from pfid.analysis.gpu_window import newest_window
+from pfid.analysis.gpu_work import WINDOW_S, WorkLimits, classify
+from pfid.daemon.gpu_box import NVML, GpuBox, TrackedGpu
+from pfid.domain.gpu_view import AbsentCount, GpusView, GpuView, HolderView, WorkKind, XidCount
+from pfid.domain.names import RunId
+from pfid.spec.ports.gpus import GpuHolder, SamplerProblem
+
+Names = Mapping[RunId, str]
+
+
+def gpus_view(box: GpuBox, now_s: float, names: Names, *, window_s: float = WINDOW_S) -> GpusView:
+    """All of them.
+
+    Args:
+        box: what is known.
+        now_s: monotonic.
+        names: of the runs.
+        window_s: seconds over which the kind of work is judged.
+    """
+    nvml = box.samplers.get(NVML)
+    count = box.count()
+    problem = SamplerProblem.DISABLED if nvml is None else nvml.problem
+    if problem is SamplerProblem.NONE and not box.fresh(NVML, now_s):
+        problem = SamplerProblem.HUNG
+    return GpusView(
+        up=box.up(NVML, now_s),
+        problem=problem.value,
+        driver="" if nvml is None else nvml.driver,
+        library="" if nvml is None else nvml.library,
+        expected=None if count is None else count.expected,
+        visible=0 if count is None else len(count.visible),
+        gpus=tuple(
+            _view(gpu, names, WorkLimits(window_s=window_s), fresh=box.fresh(gpu.source, now_s))
+            for gpu in box.ordered()
+        ),
+        absent=tuple(
+            AbsentCount(field=field, reason=reason, count=n)
+            for (field, reason), n in sorted(box.absent.items())
+        ),
+    )
+
+
+def _view(gpu: TrackedGpu, names: Names, limits: WorkLimits, *, fresh: bool) -> GpuView:
+    shown = fresh and gpu.present
+    kind, reason = _kind(gpu, limits) if shown else (WorkKind.UNKNOWN, "no_fresh_sample")
+    return GpuView(
+        facts=gpu.facts,
+        present=gpu.present,
+        last=gpu.samples[-1] if shown and gpu.samples else None,
+        kind=kind,
+        kind_reason=reason,
+        holders=_holders(gpu, names) if shown else None,
+        xids=tuple(
+            XidCount(code=code, count=n, last_s=gpu.xid_last_s[code])
+            for code, n in sorted(gpu.xid_counts.items())
+        ),
+        reference=gpu.reference,
+        recent_utilization=tuple(gpu.utilization.means),
+        recent_power_w=tuple(gpu.power_w.means),
+    )
+
+
+def _kind(gpu: TrackedGpu, limits: WorkLimits) -> tuple[WorkKind, str]:
+    """What it is busy with, and the code that says why or against what."""
+    window = newest_window(gpu.state.samples, limits.window_s)
+    reading = classify(window, gpu.reference, limits)
+    return reading.kind, reading.work.value
+
+
+def _holders(gpu: TrackedGpu, names: Names) -> tuple[HolderView, ...] | None:
+    if gpu.holders is None:
+        return None
+    return tuple(_holder(holder, names) for holder in gpu.holders)
+
+
+def _holder(holder: GpuHolder, names: Names) -> HolderView:
+    return HolderView(
+        pid=holder.pid,
+        memory_bytes=holder.memory_bytes,
+        visible=holder.visible,
+        username=holder.username,
+        run_id=holder.run_id,
+        run_name="" if holder.run_id is None else names.get(holder.run_id, ""),
+        zombie=holder.zombie,
+    )

@@ -1,0 +1,183 @@
+"""GPUs in the loop: a reading becomes samples and holders, and checks become due."""
+
+from typing import Final
+
+from pfid.daemon.core import Core
+from pfid.daemon.gpu_box import NVML, TrackedGpu
+from pfid.daemon.gpu_holders import Holders, RunTree
+from pfid.daemon.judging import Judging
+from pfid.daemon.messages import GpuBusSeen, GpuHeard, GpuSamplerLost
+from pfid.domain.gpu import GpuProcess, GpuReference, XidEvent
+from pfid.domain.names import RunId
+from pfid.domain.snapshot import SamplerView
+from pfid.spec.ports.gpus import GpuHolder, SamplerProblem
+from pfid.wire.gpu import Opened, Read, Trouble
+from pfid.wire.stored import DropGpu, GpuBody, PutGpu, pack
+
+RESOLVE_S: Final = 5.0
+"""How often a list of processes that did not change is looked at again: a pid may be reused."""
+DAY_S: Final = 86_400.0
+GIVEN_UP: Final = frozenset({SamplerProblem.HUNG, SamplerProblem.CRASHED})
+
+
+class Gpus:
+    """Takes what samplers say into ``core.gpus``."""
+
+    def __init__(self, core: Core, judging: Judging) -> None:
+        """Work for ``core``."""
+        self._core = core
+        self._judging = judging
+        self._box = core.gpus
+        self._holders = Holders(core.ports.processes, pids_are_ours=core.gpus.pids_are_ours)
+        self._resolve_due_s: dict[str, float] = {}
+
+    def heard(self, message: GpuHeard) -> None:
+        """A sampler reports."""
+        now_s = self._core.monotonic_s()
+        report = message.report
+        if isinstance(report, Read):
+            self._read(report, now_s)
+        elif isinstance(report, Opened):
+            self._box.opened(report, now_s)
+            self._known(report.sampler)
+            self._core.ports.log.say(
+                "info", "gpu driver", sampler=report.sampler, driver=report.driver
+            )
+        elif isinstance(report, Trouble):
+            self._trouble(report, now_s)
+
+    def _read(self, report: Read, now_s: float) -> None:
+        told = self._box.read(report, now_s, self._whose)
+        self._known(report.sampler)
+        self._core.sampled(report.sampler)
+        for gpu in told:
+            self._who(gpu, now_s)
+        if report.facts is not None:
+            self._remember(report.at_s)
+        for event in report.xids:
+            self._core.ports.log.say("warning", "xid", uuid=event.uuid, code=event.code)
+            self._core.urgent = True
+        if report.facts is not None or report.lost or report.xids:
+            self._judging.gpus_changed()
+        self._core.snapshot_stale = True
+
+    def _trouble(self, report: Trouble, now_s: float) -> None:
+        name = report.sampler or NVML
+        before = self._box.sampler(name, now_s).problem
+        self._box.trouble(report, now_s)
+        self._known(name)
+        if before is not report.problem:
+            self._core.sampled(name, error=True)
+            self._say(name, report.problem, report.detail)
+            self._judging.gpus_changed()
+
+    def lost(self, message: GpuSamplerLost) -> None:
+        """The sampler is gone, or there is nothing to start it for."""
+        now_s = self._core.monotonic_s()
+        name = message.sampler
+        before = self._box.sampler(name, now_s).problem
+        self._box.troubled(name, message.problem, now_s)
+        self._known(name)
+        if message.problem in GIVEN_UP:
+            hung = message.problem is SamplerProblem.HUNG
+            self._core.sampled(name, error=not hung, timeout=hung)
+        if before is not message.problem or message.problem in GIVEN_UP:
+            device = "" if message.index is None else f"device {message.index}"
+            self._say(name, message.problem, device)
+            self._judging.gpus_changed()
+
+    def _say(self, sampler: str, problem: SamplerProblem, detail: str) -> None:
+        level = "info" if problem is SamplerProblem.NO_LIBRARY else "error"
+        self._core.ports.log.say(
+            level, "gpu sampler", sampler=sampler, problem=problem.value, detail=detail
+        )
+        self._core.snapshot_stale = True
+
+    def bus(self, message: GpuBusSeen) -> None:
+        """What the kernel sees."""
+        if message.bus_ids != self._box.on_bus:
+            self._box.on_bus = message.bus_ids
+            self._judging.gpus_changed()
+
+    def _known(self, sampler: str) -> None:
+        self._core.samplers.setdefault(
+            sampler,
+            SamplerView(name=sampler, interval_s=self._box.interval_s, last_success_s=None),
+        )
+
+    def _who(self, gpu: TrackedGpu, now_s: float) -> None:
+        """Say who is on a GPU, when the list changed and now and then."""
+        listed = gpu.samples[-1].processes
+        uuid = gpu.facts.uuid
+        if listed == gpu.listed and now_s < self._resolve_due_s.get(uuid, 0.0):
+            return
+        self._resolve_due_s[uuid] = now_s + RESOLVE_S
+        gpu.listed = listed
+        holders = None if listed is None else self._named(gpu, listed)
+        if holders != gpu.holders:
+            gpu.holders = holders
+            gpu.changed()
+            self._judging.gpus_changed()
+
+    def _named(self, gpu: TrackedGpu, listed: tuple[GpuProcess, ...]) -> tuple[GpuHolder, ...]:
+        core = self._core
+        if not listed:
+            gpu.owners.clear()
+            return ()
+        members = {p.pid: m.run_id for p in listed if (m := core.by_pid.get(p.pid)) is not None}
+        runs = {
+            run_id: RunTree(ended=run.end is not None, defunct=run.defunct)
+            for run_id, run in core.runs.items()
+        }
+        return self._holders.of(gpu, listed, members, runs)
+
+    def _whose(self, event: XidEvent) -> RunId | None:
+        """The run an error belongs to: only if the driver names a process, and it is a run's."""
+        member = None if event.pid is None else self._core.by_pid.get(event.pid)
+        return None if member is None else member.run_id
+
+    def _remember(self, at_s: float) -> None:
+        """Keep on disk which GPUs there are, so that one that is gone is missed."""
+        for gpu in self._box.gpus.values():
+            if gpu.present and _worth_writing(gpu, at_s):
+                reference = None if gpu.written is None else gpu.written.reference
+                self._write(
+                    gpu,
+                    GpuBody(
+                        facts=gpu.facts, source=gpu.source, last_seen_s=at_s, reference=reference
+                    ),
+                )
+
+    def _write(self, gpu: TrackedGpu, body: GpuBody) -> None:
+        gpu.written = body
+        self._core.changes.append(PutGpu(uuid=gpu.facts.uuid, body=pack(body)))
+
+    def refer(self, references: tuple[GpuReference, ...]) -> None:
+        """Keep what GPUs do on their own GEMM."""
+        for reference in references:
+            gpu = self._box.refer(reference)
+            if gpu is not None and gpu.written is not None:
+                self._write(gpu, gpu.written)
+        self._judging.gpus_changed()
+        self._core.snapshot_stale = True
+
+    def forget(self, uuid: str) -> bool:
+        """A GPU was taken out on purpose; False if it is here or nobody knows it."""
+        gpu = self._box.gpus.get(uuid)
+        if gpu is None or gpu.present:
+            return False
+        del self._box.gpus[uuid]
+        self._core.changes.append(DropGpu(uuid=uuid))
+        self._judging.gpus_changed()
+        self._core.snapshot_stale = self._core.urgent = True
+        return True
+
+
+def _worth_writing(gpu: TrackedGpu, at_s: float) -> bool:
+    written = gpu.written
+    return (
+        written is None
+        or written.facts != gpu.facts
+        or written.source != gpu.source
+        or at_s - written.last_seen_s > DAY_S
+    )

@@ -1,0 +1,215 @@
+"""GPUs through a running daemon: samples, holders, verdicts; and a driver that misbehaves."""
+
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+from nvml_shim import CRASH, H200, H200_IDLE, HANG, uuid
+
+from pfid.adapters.control_client import ControlClient
+from pfid.domain.gpu import GpuReference
+from pfid.domain.gpu_view import WorkKind
+from pfid.wire.control import (
+    Done,
+    ForgetGpu,
+    GetSnapshot,
+    KeepReferences,
+    Refused,
+    SnapshotReply,
+)
+from pfid.wire.snapshots import snapshot_of
+
+GIB = 1024**3
+
+
+@pytest.fixture
+def watched(nvml, idle_box):
+    """A daemon of the test's own that finds the stand-in; start it when the scene is set."""
+    idle_box.environ |= nvml.environ
+    idle_box.nvml = nvml
+    return idle_box
+
+
+def snapshot(box):
+    with ControlClient(box.socket, timeout_s=20.0) as client:
+        return snapshot_of(client.ask(GetSnapshot(), SnapshotReply))
+
+
+def gpus(box):
+    return snapshot(box).gpus
+
+
+def until(box, what, wanted, within_s=30.0):
+    ends_s = time.monotonic() + within_s
+    while time.monotonic() < ends_s:
+        view = gpus(box)
+        if view is not None and wanted(view):
+            return view
+        time.sleep(0.2)
+    pytest.fail(f"{what} not seen; last: {view}\n{box.log()}")
+
+
+def last_is(number, wanted):
+    return lambda v: len(v.gpus) > number and v.gpus[number].last and wanted(v.gpus[number])
+
+
+def verdict(box, check, about):
+    found = [v for v in snapshot(box).verdicts if v.check == check and v.entity.id == about]
+    return (found[0].outcome.value, found[0].reason) if found else None
+
+
+def test_a_run_is_found_on_its_gpu_through_its_tree(watched):
+    watched.nvml.play(H200, H200_IDLE)
+    watched.start()
+    child = watched.child(sys.executable, "-c", "import os, time; os.fork(); time.sleep(1000)")
+    watched.register(child.pid, "train-1")
+    stranger = watched.child()
+    worker = watched.until("the worker", lambda: _children(child.pid))[0]
+    watched.nvml.run_on(0, worker, 100 * GIB)
+    watched.nvml.run_on(0, stranger.pid, GIB)
+    watched.nvml.run_on(0, 4_000_000, 3 * GIB)
+    view = until(watched, "all three", last_is(0, lambda g: g.holders and len(g.holders) == 3))
+    by_pid = {h.pid: h for h in view.gpus[0].holders}
+    assert by_pid[worker].run_id == "train-1"
+    assert by_pid[worker].memory_bytes == 100 * GIB
+    assert (by_pid[stranger.pid].run_id, by_pid[stranger.pid].visible) == (None, True)
+    assert (by_pid[4_000_000].visible, by_pid[4_000_000].username) == (False, "")
+    assert (view.expected, view.visible, view.driver) == (2, 2, "580.95.05")
+
+
+def _children(pid):
+    listed = Path(f"/proc/{pid}/task/{pid}/children").read_text()
+    return [int(p) for p in listed.split()]
+
+
+def test_memory_still_held_after_a_run_ended_keeps_its_name(watched):
+    watched.nvml.play(H200)
+    watched.start()
+    child = watched.child()
+    watched.register(child.pid, "train-1")
+    watched.nvml.run_on(0, child.pid, 8 * GIB)
+    until(watched, "the run on it", last_is(0, lambda g: g.holders and g.holders[0].run_id))
+    child.kill()
+    view = until(
+        watched,
+        "a zombie, or nobody anyone sees",
+        last_is(0, lambda g: g.holders and (g.holders[0].zombie or not g.holders[0].visible)),
+    )
+    assert view.gpus[0].holders[0].run_id == "train-1"
+    child.wait()
+    view = until(watched, "gone", last_is(0, lambda g: g.holders and not g.holders[0].visible))
+    assert view.gpus[0].holders[0].run_id == "train-1"
+
+
+def test_a_gpu_that_left_is_missed_over_a_restart_until_an_operator_forgets_it(watched):
+    watched.nvml.play(H200, H200)
+    watched.start()
+    until(watched, "both", lambda v: v.visible == 2)
+    watched.kill(15)
+    watched.nvml.play(H200)
+    watched.start()
+    view = until(watched, "one of two", lambda v: v.up and v.visible == 1)
+    assert view.expected == 2
+    assert [g.present for g in view.gpus] == [True, False]
+    assert isinstance(watched.ask(ForgetGpu(uuid=uuid(0))), Refused)
+    assert isinstance(watched.ask(ForgetGpu(uuid=uuid(1))), Done)
+    assert gpus(watched).expected == 1
+
+
+def test_a_reference_is_kept_and_counts_under_its_own_driver_only(watched):
+    watched.nvml.play(H200)
+    watched.start()
+    until(watched, "the card", lambda v: v.visible == 1)
+    reference = GpuReference(
+        uuid=uuid(0), tflops=740.0, power_w=640.0, power_limit_w=700.0, at_s=1.0, driver="580.95.05"
+    )
+    unknown = GpuReference(
+        uuid="GPU-not-here", tflops=1, power_w=1, power_limit_w=None, at_s=1.0, driver="x"
+    )
+    assert isinstance(watched.ask(KeepReferences(references=[unknown])), Refused)
+    assert isinstance(watched.ask(KeepReferences(references=[reference])), Done)
+    assert gpus(watched).gpus[0].reference == reference
+    watched.kill()
+    watched.start()
+    until(watched, "it over a kill", last_is(0, lambda g: g.reference == reference))
+    watched.kill(15)
+    watched.nvml.play(H200, driver="590.10")
+    watched.start()
+    view = until(watched, "the new driver", lambda v: v.driver == "590.10" and v.gpus[0].last)
+    assert view.gpus[0].reference is None
+
+
+@pytest.mark.root
+def test_only_an_operator_keeps_references_and_forgets_gpus(watched):
+    watched.nvml.play(H200)
+    watched.start()
+    until(watched, "the card", lambda v: v.visible == 1)
+    script = (
+        "import os, sys\n"
+        "from pathlib import Path\n"
+        "from pfid.adapters.control_client import ControlClient\n"
+        "from pfid.wire.control import ForgetGpu\n"
+        "os.setgid(65534); os.setuid(65534)\n"
+        "print(ControlClient(Path(sys.argv[1]), timeout_s=10).call(ForgetGpu(uuid='x')).code)\n"
+    )
+    watched.folder.chmod(0o755)
+    for parent in watched.folder.parents:
+        if parent.owner() == "root" and parent.stat().st_mode & 0o5 != 0o5:
+            parent.chmod(0o755)
+    done = subprocess.run(
+        [sys.executable, "-c", script, watched.socket],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.stdout.strip() == "not_yours", done.stderr
+
+
+@pytest.mark.parametrize("what", [HANG, CRASH])
+def test_a_driver_that_hangs_or_crashes_leaves_the_daemon_and_its_page_alone(watched, what):
+    watched.nvml.play(H200)
+    watched.start()
+    until(watched, "a sample", last_is(0, lambda g: g.last.utilization == 1.0))
+    watched.nvml.forget_calls()
+    watched.nvml.change(0, utilization=what)
+    view = until(watched, "no fresh sample", lambda v: v.gpus[0].last is None)
+    assert "nvmlDeviceGetUtilizationRates" in {n for _, n, _ in watched.nvml.calls()}
+    assert view.gpus[0].kind is WorkKind.UNKNOWN
+    began_s = time.monotonic()
+    assert watched.ask(GetSnapshot())
+    assert time.monotonic() - began_s < 5
+
+
+def test_a_box_without_a_driver_serves_that_and_everything_else(watched):
+    watched.nvml.play(H200, init=9)
+    watched.start()
+    view = until(watched, "why", lambda v: v.problem == "no_driver")
+    assert (view.up, view.gpus) == (False, ())
+
+
+def test_a_box_without_a_library_starts_no_sampler(idle_box):
+    idle_box.start()
+    view = until(idle_box, "why", lambda v: v.problem == "no_library")
+    assert not view.up
+    url = idle_box.register(idle_box.child().pid, "train-1").metrics_url
+    with urllib.request.urlopen(url, timeout=20) as answer:
+        assert "pfid_nvml_up 0" in answer.read().decode()
+    assert not [name for name in _workers(idle_box.daemon.pid) if "gpu_sampler" in name]
+    assert [name for name in _workers(idle_box.daemon.pid) if "log_reader" in name]
+
+
+def _workers(pid):
+    """Command lines of a daemon's children, whichever of its threads started them."""
+    lists = Path(f"/proc/{pid}/task").glob("*/children")
+    children = [child for file in lists for child in file.read_text().split()]
+    return [Path(f"/proc/{c}/cmdline").read_bytes().decode() for c in children]
+
+
+def test_switched_off_nothing_is_looked_for(idle_box):
+    idle_box.config.write_text(idle_box.config.read_text() + "[gpus]\nenabled = false\n")
+    idle_box.start()
+    assert gpus(idle_box) is None
