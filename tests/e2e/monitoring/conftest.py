@@ -1,0 +1,225 @@
+"""Real Prometheus and Alertmanager on loopback, over real daemons."""
+
+import contextlib
+import json
+import re
+import signal
+import socket
+import subprocess
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+CONFIG = '[page]\nlisten = ["127.0.0.1:{port}"]\n'
+SCRAPE_S = 1
+
+
+def free_port() -> int:
+    """A port nobody listens on now."""
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        return int(sock.getsockname()[1])
+
+
+def get(url: str) -> Any:
+    """The JSON at an address."""
+    with urllib.request.urlopen(url, timeout=5) as answer:
+        return json.load(answer)
+
+
+class Server:
+    """A program that serves on loopback until the test is over."""
+
+    def __init__(self, folder: Path, name: str, command: list[str], port: int) -> None:
+        self.url = f"http://127.0.0.1:{port}"
+        self.log = folder / f"{name}.log"
+        with self.log.open("wb") as out:
+            self.process = subprocess.Popen(command, cwd=folder, stdout=out, stderr=out)
+
+    def wait_ready(self) -> None:
+        """Until it says that it is ready."""
+        ends_at = time.monotonic() + 60
+        while time.monotonic() < ends_at:
+            assert self.process.poll() is None, self.log.read_text()
+            with contextlib.suppress(OSError), urllib.request.urlopen(f"{self.url}/-/ready"):
+                return
+            time.sleep(0.1)
+        pytest.fail(self.log.read_text())
+
+    def close(self) -> None:
+        """End it."""
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            self.process.wait(20)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+class Monitoring:
+    """One Prometheus and one Alertmanager, with what ``pfid monitoring`` prints."""
+
+    def __init__(self, folder: Path, place: Any, ports: list[int]) -> None:
+        self.folder = folder
+        self.folder.mkdir()
+        self.servers: list[Server] = []
+        rules = place.pfid("monitoring", "rules")
+        assert rules.returncode == 0, rules.stderr
+        # An hour of the rules' patience is a minute here; events have none to begin with.
+        quick = re.sub(r'for: "(\d+)s"', lambda m: f'for: "{int(m[1]) // 60}s"', rules.stdout)
+        (folder / "rules.yml").write_text(quick)
+        self.alertmanager = self._alertmanager(place)
+        self.prometheus = self._prometheus(place, ports)
+        for server in self.servers:
+            server.wait_ready()
+
+    def _alertmanager(self, place: Any) -> Server:
+        nobody = "http://127.0.0.1:9/"
+        made = place.pfid("monitoring", "alertmanager", "--webhook", nobody, "--dead-man", nobody)
+        assert made.returncode == 0, made.stderr
+        (self.folder / "alertmanager.yml").write_text(made.stdout)
+        port = free_port()
+        return self._serve(
+            "alertmanager",
+            [
+                "prometheus-alertmanager",
+                "--config.file=alertmanager.yml",
+                "--storage.path=alertmanager",
+                f"--web.listen-address=127.0.0.1:{port}",
+                "--cluster.listen-address=",
+            ],
+            port,
+        )
+
+    def _prometheus(self, place: Any, ports: list[int]) -> Server:
+        sd = place.pfid(
+            "monitoring",
+            "sd",
+            *(f"127.0.0.1:{port}" for port in ports),
+            "--out",
+            str(self.folder / "boxes.json"),
+        )
+        assert sd.returncode == 0, sd.stderr
+        made = place.pfid("monitoring", "scrape-config", "--targets-file", "boxes.json").stdout
+        quick = made.replace('"15s"', f'"{SCRAPE_S}s"').replace('"10s"', f'"{SCRAPE_S}s"')
+        manager = self.alertmanager.url.removeprefix("http://")
+        head = (
+            f"global:\n  evaluation_interval: {SCRAPE_S}s\nrule_files: [rules.yml]\n"
+            f'alerting:\n  alertmanagers:\n    - static_configs: [{{targets: ["{manager}"]}}]\n'
+        )
+        (self.folder / "prometheus.yml").write_text(head + quick)
+        port = free_port()
+        return self._serve(
+            "prometheus",
+            [
+                "prometheus",
+                "--config.file=prometheus.yml",
+                "--storage.tsdb.path=data",
+                f"--web.listen-address=127.0.0.1:{port}",
+                "--rules.alert.resend-delay=1s",
+                "--log.level=warn",
+            ],
+            port,
+        )
+
+    def _serve(self, name: str, command: list[str], port: int) -> Server:
+        self.servers.append(Server(self.folder, name, command, port))
+        return self.servers[-1]
+
+    def query(self, expr: str) -> list[dict[str, Any]]:
+        """What Prometheus answers now."""
+        query = urllib.parse.urlencode({"query": expr})
+        try:
+            data = get(f"{self.prometheus.url}/api/v1/query?{query}")
+        except urllib.error.HTTPError as refused:
+            pytest.fail(f"{expr}: {refused.read().decode()}")
+        result: list[dict[str, Any]] = data["data"]["result"]
+        return result
+
+    def value(self, expr: str) -> float | None:
+        """The one value of an expression, None while there is none."""
+        found = self.query(expr)
+        return float(found[0]["value"][1]) if found else None
+
+    def alerts(self, name: str, *, inhibited: bool = False) -> list[dict[str, Any]]:
+        """Alerts of that name in Alertmanager, firing or silenced by another."""
+        states = "active=false&inhibited=true" if inhibited else "active=true&inhibited=false"
+        found = get(f"{self.alertmanager.url}/api/v2/alerts?{states}&silenced=false")
+        return [a for a in found if a["labels"]["alertname"] == name]
+
+    def raise_alert(self, labels: dict[str, str], **more: str) -> None:
+        """Tell Alertmanager what Prometheus would."""
+        request = urllib.request.Request(
+            f"{self.alertmanager.url}/api/v2/alerts",
+            data=json.dumps([{"labels": labels, **more}]).encode(),
+            headers={"Content-Type": "application/json"},
+        )
+        urllib.request.urlopen(request, timeout=5).close()
+
+    def resolve(self, labels: dict[str, str]) -> None:
+        """Tell Alertmanager that it is over."""
+        now = datetime.now(UTC).isoformat()
+        self.raise_alert(labels, endsAt=now)
+
+    def said(self) -> str:
+        """What the servers have logged."""
+        return "\n".join(server.log.read_text()[-2000:] for server in self.servers)
+
+    def close(self) -> None:
+        """End the servers."""
+        for server in self.servers:
+            server.close()
+
+
+class Fleet:
+    """Boxes, each with a daemon on a port of its own, under one Prometheus."""
+
+    def __init__(self, first: Any, count: int) -> None:
+        self.boxes = [first]
+        for number in range(1, count):
+            folder = first.folder / f"box-{number}"
+            folder.mkdir()
+            self.boxes.append(type(first)(folder))
+        self.ports = [free_port() for _ in self.boxes]
+        for box, port in zip(self.boxes, self.ports, strict=True):
+            box.configure(CONFIG.format(port=port))
+            box.environ["STATE_DIRECTORY"] = str(box.folder / "daemon")
+        self.daemons = [
+            box.start("daemon", "--config", str(box.folder / "pfid.toml")) for box in self.boxes
+        ]
+        for box, port in zip(self.boxes, self.ports, strict=True):
+            box.until("the daemon is ready", lambda p=port: self._ready(p), 60)
+        self.monitoring = Monitoring(first.folder / "monitoring", first, self.ports)
+
+    def _ready(self, port: int) -> bool:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/-/ready", timeout=2):
+                return True
+        except OSError:
+            return False
+
+    def close(self) -> None:
+        """End everything."""
+        self.monitoring.close()
+        for box in self.boxes[1:]:
+            box.close()
+
+
+@pytest.fixture
+def fleet(place):
+    """Start a fleet of so many boxes."""
+    made = []
+
+    def start(count: int = 1) -> Fleet:
+        made.append(Fleet(place, count))
+        return made[-1]
+
+    yield start
+    for one in made:
+        one.close()

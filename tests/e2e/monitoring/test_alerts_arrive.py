@@ -1,0 +1,119 @@
+"""Kill a real training: event, metric, alert in Alertmanager, silence, and the end of it."""
+
+import os
+import signal
+import sys
+import time
+
+import pytest
+
+from pfid.monitoring.dashboard import expressions
+
+pytestmark = [
+    pytest.mark.full,
+    pytest.mark.torch,
+    pytest.mark.needs("prometheus", "prometheus-alertmanager"),
+    pytest.mark.timeout(240),
+]
+NOT_ON_A_QUIET_BOX = {
+    "Alerts that fire",
+    "Checks that fail",
+    "Bytes read and written",
+    "Ranks against the median of their job",
+    "Living ranks and world size",
+}
+"""Panels that may have nothing to show: no scheduler, no rights to read io counters."""
+
+
+def launch(box, training):
+    log = str(box.folder / "plain.log")
+    command = training("plain_loop", "--seconds", "0.05")
+    return box.start(
+        "run", "--name", "plain", "--log", log, "--expect-step", "0.05", "--", *command
+    )
+
+
+def test_a_killed_training_reaches_alertmanager_and_leaves_it_when_relaunched(
+    fleet, training, capsys
+):
+    boxes = fleet()
+    box, servers = boxes.boxes[0], boxes.monitoring
+    instance = f"127.0.0.1:{boxes.ports[0]}"
+    launcher = launch(box, training)
+    box.until("the watchdog's alert arrives", lambda: servers.alerts("Watchdog"), 60)
+    steps = f'pfid_run_steps_total{{instance="{instance}"}} > 20'
+    box.until("steps are scraped", lambda: servers.value(steps), 90)
+    ratio = "run:pfid_step_duration_seconds:ratio_baseline"
+    box.until("the recorded ratio", lambda: servers.value(ratio), 30)
+
+    queries_are_answered(servers)
+    assert servers.alerts("PfidRunGone") == []
+
+    (run_id,) = box.run_ids()
+    pid = int(box.json("show", run_id)["run"]["pid"])
+    died_at = time.monotonic()
+    os.kill(pid, signal.SIGKILL)
+    (alert,) = box.until("the alert", lambda: servers.alerts("PfidRunGone"), 30)
+    took_s = time.monotonic() - died_at
+    with capsys.disabled():
+        sys.stdout.write(
+            f"\ndeath to alert in Alertmanager: {took_s:.2f} s; scrape, evaluation 1 s\n"
+        )
+    launcher.wait(30)
+
+    labels = alert["labels"]
+    assert labels["run"] == run_id
+    assert labels["instance"] == instance
+    assert {k: labels[k] for k in ("job", "name", "check", "reason", "severity", "stage")} == {
+        "job": "pfid",
+        "name": "plain",
+        "check": "run_gone",
+        "reason": "killed_by_signal",
+        "severity": "critical",
+        "stage": "watch",
+    }
+    assert run_id in alert["annotations"]["description"]
+    events = box.json("events")["events"]
+    assert any(e["check"] == "run_gone" and e["reason"] == "killed_by_signal" for e in events)
+
+    silenced_by_the_box(box, servers, instance)
+
+    launch(box, training)
+    box.until("it is resolved", lambda: not alive(servers), 60)
+    assert len(box.run_ids()) == 2
+
+
+def alive(servers):
+    return servers.alerts("PfidRunGone") or servers.alerts("PfidRunGone", inhibited=True)
+
+
+def silenced_by_the_box(box, servers, instance):
+    """An alert that the page is old news silences those about its runs, and no other box's."""
+    other = {"alertname": "PfidRunGone", "job": "pfid", "instance": "other:1", "check": "run_gone"}
+    servers.raise_alert(other)
+    servers.raise_alert({"alertname": "PfidLoopStalled", "job": "pfid", "instance": instance})
+    box.until("silence", lambda: servers.alerts("PfidRunGone", inhibited=True), 20)
+    (heard,) = servers.alerts("PfidRunGone")
+    assert heard["labels"]["instance"] == "other:1"
+    for labels in (other, {"alertname": "PfidLoopStalled", "job": "pfid", "instance": instance}):
+        servers.resolve(labels)
+    box.until("it is heard again", lambda: servers.alerts("PfidRunGone"), 20)
+
+
+def queries_are_answered(servers):
+    """Every query of the dashboard parses, runs, and finds series where there can be any."""
+    empty = {title for title, expr in expressions() if not servers.query(expr)}
+    assert empty <= NOT_ON_A_QUIET_BOX
+
+
+def test_a_box_that_is_down_is_told(fleet):
+    boxes = fleet()
+    servers = boxes.monitoring
+    boxes.boxes[0].until("it is up", lambda: servers.value("up") == 1, 30)
+    boxes.daemons[0].send_signal(signal.SIGSTOP)
+    try:
+        (alert,) = boxes.boxes[0].until("PfidDown", lambda: servers.alerts("PfidDown"), 60)
+    finally:
+        boxes.daemons[0].send_signal(signal.SIGCONT)
+    assert alert["labels"]["instance"] == f"127.0.0.1:{boxes.ports[0]}"
+    boxes.boxes[0].until("it is up again", lambda: not servers.alerts("PfidDown"), 60)
