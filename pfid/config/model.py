@@ -4,7 +4,7 @@ One struct a table of the TOML file; units stand in the names. The descriptions 
 ``pfid config show`` prints and what the README's table is held against.
 """
 
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from msgspec import Meta, field
@@ -55,6 +55,29 @@ class Page(_Table, frozen=True, kw_only=True):
     ended_run_linger_s: Annotated[
         float, Meta(ge=0, le=86_400, description="how long an ended run stays on the page")
     ] = 900.0
+
+
+class TlsServer(_Table, frozen=True, kw_only=True):
+    """TLS for the page, with the keys of Prometheus's exporters; plain HTTP without it."""
+
+    cert_file: Annotated[
+        str, Meta(description="certificate and its chain, PEM; plain HTTP if empty")
+    ] = ""
+    key_file: Annotated[str, Meta(description="its key, PEM, without a password")] = ""
+    client_auth_type: Annotated[
+        Literal["NoClientCert", "VerifyClientCertIfGiven", "RequireAndVerifyClientCert"],
+        Meta(description="whether clients show a certificate"),
+    ] = "NoClientCert"
+    client_ca_file: Annotated[
+        str, Meta(description="authorities that clients' certificates come from, PEM")
+    ] = ""
+    client_allowed_sans: Annotated[
+        list[str],
+        Meta(description="names, one of which a client's certificate must be for; [] for any"),
+    ] = field(default_factory=list)
+    min_version: Annotated[
+        Literal["TLS12", "TLS13"], Meta(description="oldest version of TLS that is spoken")
+    ] = "TLS12"
 
 
 class Quotas(_Table, frozen=True, kw_only=True):
@@ -108,6 +131,25 @@ class Plugins(_Table, frozen=True, kw_only=True):
     ] = field(default_factory=list)
 
 
+class Gpus(_Table, frozen=True, kw_only=True):
+    """Sampling of GPUs."""
+
+    enabled: Annotated[
+        bool, Meta(description="false: no GPU library is looked for and nothing is sampled")
+    ] = True
+    interval_s: Annotated[
+        float, Meta(ge=0.1, le=60, description="between two readings of every GPU")
+    ] = 1.0
+    expected: Annotated[
+        int,
+        Meta(
+            ge=-1,
+            le=64,
+            description="how many GPUs there are; -1: those on the bus and those ever seen here",
+        ),
+    ] = -1
+
+
 class Dialects(_Table, frozen=True, kw_only=True):
     """Step lines in a format of your own."""
 
@@ -129,30 +171,13 @@ class Config(_Table, frozen=True, kw_only=True):
 
     daemon: Daemon = field(default_factory=Daemon)
     page: Page = field(default_factory=Page)
+    tls_server_config: TlsServer = field(default_factory=TlsServer)
     quotas: Quotas = field(default_factory=Quotas)
     retention: Retention = field(default_factory=Retention)
-class Gpus(_Table, frozen=True, kw_only=True):
-    """Sampling of GPUs."""
-
-    enabled: Annotated[
-        bool, Meta(description="false: no GPU library is looked for and nothing is sampled")
-    ] = True
-    interval_s: Annotated[
-        float, Meta(ge=0.1, le=60, description="between two readings of every GPU")
-    ] = 1.0
-    expected: Annotated[
-        int,
-        Meta(
-            ge=-1,
-            le=64,
-            description="how many GPUs there are; -1: those on the bus and those ever seen here",
-        ),
-    ] = -1
-
-
     proof: Proof = field(default_factory=Proof)
     checks: dict[str, CheckOptions] = field(default_factory=dict)
     plugins: Plugins = field(default_factory=Plugins)
+    gpus: Gpus = field(default_factory=Gpus)
     dialects: Dialects = field(default_factory=Dialects)
 
     @property
@@ -170,4 +195,3 @@ def as_data(config: Config) -> dict[str, Any]:
     """The configuration as plain data, for display and for keys of proofs."""
     data: dict[str, Any] = msgspec.to_builtins(config)
     return data
-    gpus: Gpus = field(default_factory=Gpus)

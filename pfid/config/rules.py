@@ -20,6 +20,7 @@ def problems_across(config: Config) -> tuple[str, ...]:
     return (
         *_addresses(config),
         *_paths(config),
+        *_tls(config),
         *_checks(config),
         *_regex(config),
         *_jsonl(config),
@@ -52,6 +53,25 @@ def _paths(config: Config) -> Iterator[str]:
             yield f"{where}: {path!r} is not an absolute path"
     if len(config.daemon.socket.encode()) > SOCKET_PATH_MAX_BYTES:
         yield f"daemon.socket: over {SOCKET_PATH_MAX_BYTES} bytes; Linux takes no longer one"
+
+
+def _tls(config: Config) -> Iterator[str]:
+    tls, where = config.tls_server_config, "tls_server_config"
+    for key in ("cert_file", "key_file", "client_ca_file"):
+        path = getattr(tls, key)
+        if "\0" in path:
+            yield f"{where}.{key}: holds a NUL byte"
+        elif path and not path.startswith("/"):
+            yield f"{where}.{key}: {path!r} is not an absolute path"
+    if bool(tls.cert_file) is not bool(tls.key_file):
+        yield f"{where}: cert_file and key_file go together"
+    asks = tls.client_auth_type != "NoClientCert"
+    if asks and not tls.cert_file:
+        yield f"{where}.client_auth_type: only TLS asks clients for certificates; set cert_file"
+    if asks is not bool(tls.client_ca_file):
+        yield f"{where}: client_ca_file goes with a client_auth_type that verifies, and only so"
+    if tls.client_allowed_sans and tls.client_auth_type != "RequireAndVerifyClientCert":
+        yield f"{where}.client_allowed_sans: needs client_auth_type = 'RequireAndVerifyClientCert'"
 
 
 def _checks(config: Config) -> Iterator[str]:

@@ -4,7 +4,6 @@ A client that is silent, slow or sends rubbish costs a descriptor and at most th
 until its deadline or until the place is wanted.
 """
 
-import socket
 from collections.abc import Callable
 from enum import Enum
 from http import HTTPStatus
@@ -17,6 +16,7 @@ from pfid.adapters.http_server.request import (
     parse,
 )
 from pfid.adapters.http_server.response import plain
+from pfid.adapters.http_server.streams import Stream
 
 REQUEST_DEADLINE_S: Final = 5.0
 RESPONSE_DEADLINE_S: Final = 10.0
@@ -29,6 +29,8 @@ _CHUNK_BYTES: Final = 4096
 class Stage(Enum):
     """Where a connection stands; the order is that in which places are taken away."""
 
+    HANDSHAKE = "handshake"
+    """TLS is being agreed on; without TLS over at once."""
     READING = "reading"
     """A request is on its way, or the first has not begun."""
     LINGERING = "lingering"
@@ -39,16 +41,17 @@ class Stage(Enum):
     CLOSED = "closed"
 
 
+_OPEN: Final = frozenset({Stage.READING, Stage.IDLE, Stage.LINGERING})
 _BETWEEN_ANSWERS: Final = frozenset({Stage.READING, Stage.IDLE})
 
 
 class Connection:
-    """A non-blocking socket and its place in the conversation."""
+    """A non-blocking stream and its place in the conversation."""
 
-    def __init__(self, sock: socket.socket, now_s: float) -> None:
-        """Give the client ``REQUEST_DEADLINE_S`` to say what it wants."""
-        self.sock = sock
-        self.stage = Stage.READING
+    def __init__(self, stream: Stream, now_s: float) -> None:
+        """Give the client ``REQUEST_DEADLINE_S`` to shake hands, and then to say what it wants."""
+        self.stream = stream
+        self.stage = Stage.HANDSHAKE
         self.since_s = now_s
         self.deadline_s = now_s + REQUEST_DEADLINE_S
         self._in = bytearray()
@@ -58,8 +61,30 @@ class Connection:
 
     def readable(self, now_s: float, answer: Callable[[Request], bytes]) -> None:
         """Take what came in, answer what is complete."""
+        if self.stage is Stage.HANDSHAKE and not self._shaken(now_s):
+            return
+        self._take(now_s, answer)
+        self._take_pending(now_s, answer)
+
+    def _shaken(self, now_s: float) -> bool:
         try:
-            chunk = self.sock.recv(_CHUNK_BYTES)
+            self.stream.handshake()
+        except BlockingIOError:
+            return False
+        except OSError:
+            self._to(Stage.CLOSED, now_s, 0.0)
+            return False
+        self._to(Stage.READING, now_s, REQUEST_DEADLINE_S)
+        return True
+
+    def _take_pending(self, now_s: float, answer: Callable[[Request], bytes]) -> None:
+        """Take what the stream holds already: nobody will say again that it is there."""
+        while self.stage in _OPEN and self.stream.pending():
+            self._take(now_s, answer)
+
+    def _take(self, now_s: float, answer: Callable[[Request], bytes]) -> None:
+        try:
+            chunk = self.stream.recv(_CHUNK_BYTES)
         except BlockingIOError:
             return
         except OSError:
@@ -76,18 +101,24 @@ class Connection:
 
     def writable(self, now_s: float, answer: Callable[[Request], bytes]) -> None:
         """Send on; after the last byte of an answer look for a pipelined request."""
+        if self.stage is Stage.HANDSHAKE:
+            self.readable(now_s, answer)
+            return
         self._send(now_s)
         self._go_on(now_s, answer)
+        self._take_pending(now_s, answer)
 
     @property
     def wants_to_write(self) -> bool:
         """Whether an answer is under way; nothing more is read until it is out."""
+        if self.stage is Stage.HANDSHAKE:
+            return self.stream.wants_to_write
         return self.stage is Stage.WRITING
 
     def close(self) -> None:
         """Give the descriptor back."""
         self.stage = Stage.CLOSED
-        self.sock.close()
+        self.stream.close()
 
     def _go_on(self, now_s: float, answer: Callable[[Request], bytes]) -> None:
         """Answer complete requests one after the other while the socket takes the answers."""
@@ -119,7 +150,7 @@ class Connection:
     def _send(self, now_s: float) -> None:
         try:
             while self._out:
-                self._out = self._out[self.sock.send(self._out) :]
+                self._out = self._out[self.stream.send(self._out) :]
         except BlockingIOError:
             return
         except OSError:
@@ -134,7 +165,7 @@ class Connection:
     def _linger(self, now_s: float) -> None:
         """Closing with unread input would reset the connection and could lose the answer."""
         try:
-            self.sock.shutdown(socket.SHUT_WR)
+            self.stream.end()
         except OSError:
             self._to(Stage.CLOSED, now_s, 0.0)
         else:

@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from http import HTTPStatus
-from typing import Final
+from typing import Final, Protocol
 
 from pfid.adapters.http_server.connection import Connection, Stage
 from pfid.adapters.http_server.listeners import accept, listen
@@ -14,13 +14,33 @@ from pfid.adapters.http_server.prepared import PreparedPage
 from pfid.adapters.http_server.request import Request
 from pfid.adapters.http_server.response import plain
 from pfid.adapters.http_server.site import Site
+from pfid.adapters.http_server.streams import PlainStream, Stream
 from pfid.config.address import Address
 
 CONNECTIONS_MAX: Final = 64
 ACCEPT_PAUSE_S: Final = 1.0
 _ACCEPTS_A_ROUND: Final = 16
-_EVICTION_ORDER: Final = (Stage.READING, Stage.LINGERING, Stage.IDLE, Stage.WRITING)
-_UNFINISHED: Final = frozenset({Stage.READING, Stage.WRITING})
+_EVICTION_ORDER: Final = (
+    Stage.HANDSHAKE,
+    Stage.READING,
+    Stage.LINGERING,
+    Stage.IDLE,
+    Stage.WRITING,
+)
+_UNFINISHED: Final = frozenset({Stage.HANDSHAKE, Stage.READING, Stage.WRITING})
+CERTIFICATES_LOOKED_AT_S: Final = 1.0
+
+
+class Securing(Protocol):
+    """What puts TLS in front of clients: :class:`pfid.adapters.http_server.tls.Certificates`."""
+
+    def stream(self, sock: socket.socket) -> Stream:
+        """Put it in front of one that was just accepted."""
+        ...
+
+    def look(self) -> None:
+        """Take files that were replaced."""
+        ...
 
 
 class PageServer:
@@ -37,6 +57,7 @@ class PageServer:
         live: Callable[["PageServer"], bytes] = lambda _: b"",
         healthy: Callable[[], bool] = lambda: True,
         connections_max: int = CONNECTIONS_MAX,
+        secure: Securing | None = None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         """Bind every address; port 0 gets a free one, see ``addresses``.
@@ -46,6 +67,7 @@ class PageServer:
             live: families made at the moment of a scrape, see :mod:`pfid.adapters.page.live`.
             healthy: whether the daemon goes round, asked by ``/-/healthy``; must not block.
             connections_max: clients at once; over it the oldest unfinished one is cut.
+            secure: puts TLS in front of every client; None for plain HTTP.
             monotonic: clock of the deadlines.
 
         Raises:
@@ -56,6 +78,8 @@ class PageServer:
         self.last_scrape_s: float | None = None
         self._monotonic = monotonic
         self._connections_max = connections_max
+        self._secure = secure
+        self._looked_s = monotonic()
         self._site = Site(live=lambda: live(self), healthy=healthy)
         self._listeners = listen(addresses)
         self.addresses = tuple(Address(*s.getsockname()[:2]) for s in self._listeners)
@@ -97,6 +121,10 @@ class PageServer:
         """What ``/-/ready`` says."""
         self._site.ready = ready
 
+    def secure(self, securing: Securing | None) -> None:
+        """Meet clients with this from now on; who is connected stays so."""
+        self._secure = securing
+
     @property
     def scrapes(self) -> int:
         """How often the page was asked for."""
@@ -105,7 +133,8 @@ class PageServer:
     @property
     def url(self) -> str | None:
         """The page at the first address, None if there is no address."""
-        return f"http://{self.addresses[0]}/metrics" if self.addresses else None
+        scheme = "http" if self._secure is None else "https"
+        return f"{scheme}://{self.addresses[0]}/metrics" if self.addresses else None
 
     def _serve(self) -> None:
         while not self._stopping:
@@ -149,8 +178,8 @@ class PageServer:
             self._drop(connection)
             return
         wanted = selectors.EVENT_WRITE if connection.wants_to_write else selectors.EVENT_READ
-        if self._selector.get_key(connection.sock).events != wanted:
-            self._selector.modify(connection.sock, wanted, connection)
+        if self._selector.get_key(connection.stream).events != wanted:
+            self._selector.modify(connection.stream, wanted, connection)
 
     def _accept(self, listener: socket.socket, now_s: float) -> None:
         for _ in range(_ACCEPTS_A_ROUND):
@@ -163,10 +192,19 @@ class PageServer:
                 return
             if len(self._connections) >= self._connections_max:
                 self._evict()
-            connection = Connection(sock, now_s)
-            self._connections[sock.fileno()] = connection
-            self._selector.register(sock, selectors.EVENT_READ, connection)
+            connection = Connection(self._stream(sock, now_s), now_s)
+            self._connections[connection.stream.fileno()] = connection
+            self._selector.register(connection.stream, selectors.EVENT_READ, connection)
             self._turn(connection, now_s)
+
+    def _stream(self, sock: socket.socket, now_s: float) -> Stream:
+        secure = self._secure
+        if secure is None:
+            return PlainStream(sock)
+        if now_s - self._looked_s >= CERTIFICATES_LOOKED_AT_S:
+            self._looked_s = now_s
+            secure.look()
+        return secure.stream(sock)
 
     def _out_of_descriptors(self, now_s: float) -> None:
         """Make room; with nobody to cut, listen again later instead of spinning on the refusal."""
@@ -200,8 +238,8 @@ class PageServer:
             self._drop(connection)
 
     def _drop(self, connection: Connection) -> None:
-        self._selector.unregister(connection.sock)
-        del self._connections[connection.sock.fileno()]
+        self._selector.unregister(connection.stream)
+        del self._connections[connection.stream.fileno()]
         connection.close()
 
 

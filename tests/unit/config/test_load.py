@@ -1,5 +1,8 @@
 """A configuration is taken whole or refused whole, and a refusal names every bad key."""
 
+import json
+import re
+
 import msgspec
 import pytest
 from hypothesis import given
@@ -197,6 +200,37 @@ def test_a_file_that_appears_in_its_fixed_place_is_read_from_then_on(tmp_path):
 def test_a_file_that_somebody_named_must_be_there(tmp_path):
     with pytest.raises(ConfigError, match="cannot be read"):
         ConfigFile(path=tmp_path / "pfid.toml", required=True).load()
+
+
+TLS = {"cert_file": "/c.pem", "key_file": "/k.pem"}
+VERIFIES = {"client_auth_type": "RequireAndVerifyClientCert", "client_ca_file": "/ca.pem"}
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        (TLS, None),
+        (TLS | VERIFIES | {"client_allowed_sans": ["a"], "min_version": "TLS13"}, None),
+        ({"cert_file": "/c.pem"}, "cert_file and key_file go together"),
+        ({"key_file": "/k.pem"}, "cert_file and key_file go together"),
+        (TLS | {"cert_file": "c.pem"}, "cert_file: 'c.pem' is not an absolute path"),
+        (TLS | {"client_ca_file": "/ca.pem"}, "client_ca_file goes with"),
+        (TLS | {"client_auth_type": "VerifyClientCertIfGiven"}, "client_ca_file goes with"),
+        (VERIFIES, "only TLS asks clients"),
+        (TLS | {"client_allowed_sans": ["a"]}, "client_allowed_sans: needs"),
+        (TLS | {"client_auth_type": "RequireAnyClientCert"}, "client_auth_type: invalid enum"),
+        (TLS | {"min_version": "TLS10"}, "min_version: invalid enum"),
+        (TLS | {"client_ca": "/ca.pem"}, "client_ca: unknown key"),
+    ],
+)
+def test_what_is_said_of_tls_belongs_together(keys, said):
+    lines = [f"{key} = {json.dumps(value)}" for key, value in keys.items()]
+    text = "\n".join(["[tls_server_config]", *lines])
+    if said is None:
+        assert loads(text).tls_server_config.cert_file == "/c.pem"
+        return
+    with pytest.raises(ConfigError, match=re.escape(said)):
+        loads(text)
 
 
 def test_the_defaults_hold_their_own_rules():

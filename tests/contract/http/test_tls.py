@@ -1,0 +1,277 @@
+"""TLS on the page: real certificates, real clients, and strangers who cost nothing."""
+
+import contextlib
+import http.client
+import shutil
+import socket
+import ssl
+import subprocess
+import urllib.request
+
+import pytest
+
+from pfid.adapters.http_server import CONNECTIONS_MAX
+from pfid.adapters.http_server.connection import REQUEST_DEADLINE_S
+from pfid.adapters.http_server.tls import Certificates
+from pfid.config.model import TlsServer
+from pfid.domain.errors import ConfigError
+
+pytestmark = pytest.mark.needs("openssl")
+EC_KEY = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
+WHO = ("server", "prometheus", "stranger")
+SANS = {"server": "IP:127.0.0.1", "prometheus": "DNS:prometheus", "stranger": "DNS:stranger"}
+
+
+def openssl(folder, *arguments):
+    subprocess.run(["openssl", *arguments], cwd=folder, check=True, capture_output=True)
+
+
+def authority(folder, name):
+    subject = ("-subj", f"/CN={name}", "-addext", "basicConstraints=critical,CA:TRUE")
+    files = ("-keyout", f"{name}.key", "-out", f"{name}.pem")
+    openssl(folder, "req", "-x509", *EC_KEY, "-days", "2", *files, *subject)
+
+
+def issue(folder, who, by="ca"):
+    """A certificate for one of SANS."""
+    subject = ("-subj", f"/CN={who}", "-addext", f"subjectAltName={SANS[who]}")
+    openssl(folder, "req", *EC_KEY, "-keyout", f"{who}.key", "-out", f"{who}.csr", *subject)
+    signer = ("-CA", f"{by}.pem", "-CAkey", f"{by}.key", "-CAcreateserial", "-days", "2")
+    asked = ("-in", f"{who}.csr", "-copy_extensions", "copy")
+    openssl(folder, "x509", "-req", *asked, *signer, "-out", f"{who}.pem")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("certificates")
+    authority(folder, "ca")
+    authority(folder, "other")
+    for who in WHO:
+        issue(folder, who)
+    return folder
+
+
+@pytest.fixture
+def files(made, tmp_path):
+    """Certificates and keys of ca, other (authorities), server, prometheus and stranger."""
+    return shutil.copytree(made, tmp_path / "tls")
+
+
+def config(files, **more):
+    return TlsServer(
+        cert_file=str(files / "server.pem"), key_file=str(files / "server.key"), **more
+    )
+
+
+def both_sides(files, **more):
+    return config(
+        files,
+        client_auth_type="RequireAndVerifyClientCert",
+        client_ca_file=str(files / "ca.pem"),
+        **more,
+    )
+
+
+def trusting(files, who=None, by="ca"):
+    """A client that trusts an authority, and may show a certificate."""
+    context = ssl.create_default_context(cafile=str(files / f"{by}.pem"))
+    if who is not None:
+        context.load_cert_chain(files / f"{who}.pem", files / f"{who}.key")
+    return context
+
+
+def get(server, context):
+    """Fetch the page as Prometheus would; None where it is refused."""
+    try:
+        with urllib.request.urlopen(server.url, timeout=10, context=context) as answer:
+            return answer.read()
+    except (OSError, http.client.HTTPException):
+        return None
+
+
+@pytest.fixture
+def silent():
+    """Open connections that say what they are told to, and nothing more."""
+    opened = []
+
+    def one(server, data=b""):
+        address = server.addresses[0]
+        sock = socket.create_connection((address.host, address.port), timeout=20)
+        opened.append(sock)
+        sock.sendall(data)
+        return sock
+
+    yield one
+    for sock in opened:
+        sock.close()
+
+
+def test_a_client_that_trusts_the_authority_gets_the_page(serve, files):
+    server = serve(secure=Certificates(config(files)))
+    assert server.url.startswith("https://")
+    assert get(server, trusting(files)).startswith(b"pfid_x 1\n")
+    assert get(server, trusting(files, by="other")) is None
+
+
+def test_the_page_is_not_there_without_tls(serve, files, connect):
+    client = connect(serve(secure=Certificates(config(files))))
+    client.send(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
+    said = b""
+    with contextlib.suppress(ConnectionResetError):
+        while chunk := client.sock.recv(65536):
+            said += chunk
+    assert b"HTTP" not in said
+
+
+def test_a_page_of_many_records_arrives_whole_over_a_kept_connection(serve, files):
+    page = b"".join(b'pfid_x{n="%d"} 1\n' % n for n in range(200_000))
+    server = serve(page=page, secure=Certificates(config(files)))
+    address = server.addresses[0]
+    client = http.client.HTTPSConnection(
+        address.host, address.port, timeout=20, context=trusting(files)
+    )
+    for _ in range(3):
+        client.request("GET", "/metrics")
+        assert client.getresponse().read().startswith(page)
+    client.close()
+
+
+def test_requests_that_came_in_one_record_are_all_answered(serve, files, silent):
+    server = serve(secure=Certificates(config(files)))
+    request = b"GET /-/healthy HTTP/1.1\r\nHost: x\r\nA: " + b"a" * 3_000 + b"\r\n\r\n"
+    with trusting(files).wrap_socket(silent(server), server_hostname="127.0.0.1") as client:
+        client.sendall(request * 4)
+        said = b""
+        while said.count(b"HTTP/1.1 200 OK") < 4:
+            chunk = client.recv(65536)
+            assert chunk, said
+            said += chunk
+
+
+def test_an_answer_ends_with_the_end_of_tls_and_not_with_a_cut(serve, files, silent):
+    server = serve(secure=Certificates(config(files)))
+    context = trusting(files)
+    with context.wrap_socket(
+        silent(server), server_hostname="127.0.0.1", suppress_ragged_eofs=False
+    ) as client:
+        client.sendall(b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        while client.recv(65536):
+            pass
+
+
+@pytest.mark.parametrize(
+    ("kind", "who", "let_in"),
+    [
+        ("RequireAndVerifyClientCert", "prometheus", True),
+        ("RequireAndVerifyClientCert", None, False),
+        ("VerifyClientCertIfGiven", "prometheus", True),
+        ("VerifyClientCertIfGiven", None, True),
+    ],
+)
+def test_clients_show_certificates_as_configured(serve, files, kind, who, let_in):
+    asked = config(files, client_auth_type=kind, client_ca_file=str(files / "ca.pem"))
+    page = get(serve(secure=Certificates(asked)), trusting(files, who))
+    assert (page is not None) is let_in
+
+
+@pytest.mark.parametrize("kind", ["RequireAndVerifyClientCert", "VerifyClientCertIfGiven"])
+def test_a_certificate_of_another_authority_is_refused(serve, files, kind):
+    issue(files, "stranger", by="other")
+    asked = config(files, client_auth_type=kind, client_ca_file=str(files / "ca.pem"))
+    assert get(serve(secure=Certificates(asked)), trusting(files, "stranger")) is None
+
+
+def test_only_certificates_for_an_allowed_name_are_let_in(serve, files):
+    server = serve(secure=Certificates(both_sides(files, client_allowed_sans=["prometheus"])))
+    assert get(server, trusting(files, "prometheus"))
+    assert get(server, trusting(files, "stranger")) is None
+    assert get(server, trusting(files, "prometheus"))
+
+
+def test_an_old_version_of_tls_is_refused(serve, files):
+    old = trusting(files)
+    old.maximum_version = ssl.TLSVersion.TLSv1_2
+    assert get(serve(secure=Certificates(config(files))), old)
+    assert get(serve(secure=Certificates(config(files, min_version="TLS13"))), old) is None
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"\x16", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", b"GET /metr"]
+)
+def test_clients_that_say_nothing_or_half_of_it_hold_nobody_up(serve, files, silent, data):
+    server = serve(secure=Certificates(config(files)))
+    for _ in range(CONNECTIONS_MAX + 10):
+        silent(server, data)
+    assert get(server, trusting(files))
+
+
+def test_a_silent_client_is_cut_at_its_deadline(serve, files, silent):
+    now = [1_000.0]
+    server = serve(secure=Certificates(config(files)), monotonic=lambda: now[0])
+    first = silent(server)
+    assert get(server, trusting(files))
+    now[0] += REQUEST_DEADLINE_S
+    silent(server)  # wakes the server, which looks at the clock
+    assert first.recv(1) == b""
+    assert server.evicted == 1
+
+
+def test_replaced_files_are_taken_and_a_half_replaced_pair_is_not(serve, files):
+    said = []
+    certificates = Certificates(config(files), say=said.append)
+    now = [1_000.0]
+    server = serve(secure=certificates, monotonic=lambda: now[0])
+    old = (files / "server.key").read_bytes()
+    issue(files, "server", by="other")
+    new = (files / "server.key").read_bytes()
+
+    (files / "server.key").write_bytes(old)
+    now[0] += 2
+    assert get(server, trusting(files)), "the old pair is used until the new one is whole"
+    assert "server.key" in said[0]
+
+    (files / "server.key").write_bytes(new)
+    now[0] += 2
+    assert get(server, trusting(files, by="other"))
+    assert get(server, trusting(files)) is None
+    assert len(said) == 1, "said once"
+
+
+def test_files_that_vanish_are_said_and_the_old_ones_stay(serve, files):
+    said = []
+    now = [1_000.0]
+    server = serve(secure=Certificates(config(files), say=said.append), monotonic=lambda: now[0])
+    (files / "server.pem").unlink()
+    now[0] += 2
+    assert get(server, trusting(files))
+    assert "server.pem" in said[0]
+
+
+def test_a_change_to_tls_and_back_is_taken_while_serving(serve, files):
+    server = serve()
+    server.secure(Certificates(config(files)))
+    assert get(server, trusting(files))
+    server.secure(None)
+    assert server.url.startswith("http://")
+    with urllib.request.urlopen(server.url, timeout=10) as answer:
+        assert answer.read().startswith(b"pfid_x 1\n")
+
+
+@pytest.mark.parametrize("file", ["cert_file", "key_file", "client_ca_file"])
+@pytest.mark.parametrize("text", [None, "", "rubbish"])
+def test_files_that_cannot_be_used_are_named(files, file, text):
+    asked = both_sides(files)
+    path = files / {"cert_file": "server.pem", "key_file": "server.key"}.get(file, "ca.pem")
+    if text is None:
+        path.unlink()
+    else:
+        path.write_text(text)
+    with pytest.raises(ConfigError, match=str(path)):
+        Certificates(asked)
+
+
+def test_a_key_with_a_password_is_refused_and_nobody_is_asked_for_it(files):
+    openssl(files, "ec", "-in", "server.key", "-aes128", "-passout", "pass:x", "-out", "locked.key")
+    (files / "locked.key").replace(files / "server.key")
+    with pytest.raises(ConfigError, match=r"server\.key"):
+        Certificates(config(files))
