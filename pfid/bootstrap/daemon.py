@@ -15,7 +15,7 @@ from typing import Final
 
 from pfid.adapters.clocks import SystemClock
 from pfid.adapters.control_server import ControlServer
-from pfid.adapters.http_server import PageServer
+from pfid.adapters.http_server import PageServer, Securing
 from pfid.adapters.oom_counter import OomCounter
 from pfid.adapters.own_log import OwnLog
 from pfid.adapters.page import Page, live_text
@@ -69,7 +69,7 @@ from pfid.daemon.messages import (
     StoreReset,
     StoreTrouble,
 )
-from pfid.daemon.ports import Ports
+from pfid.daemon.ports import LogPort, Ports
 from pfid.daemon.publishing import Publishing
 from pfid.daemon.reading import Reading
 from pfid.daemon.registering import Registering
@@ -114,7 +114,7 @@ class Place:
     proofs: Path
     listen: tuple[Address, ...]
     history: Path | None = None
-    config: ConfigFile = ConfigFile()
+    config: ConfigFile = field(default_factory=ConfigFile)
     engine_of: Path | None = None
 
 
@@ -313,7 +313,7 @@ def build(place: Place, config: Config, environ: MutableMapping[str, str]) -> Da
         lambda token, at_s, mono_s: post(Died(token=token, at_s=at_s, monotonic_s=mono_s))
     )
     reader = ReaderJoint(post)
-    page = _page(place, config)
+    page = _page(place, config, log)
     embedded = place.engine_of is not None
     server = ControlServer(
         place.socket,
@@ -428,9 +428,10 @@ def _store_events(post: Callable[[Message], None]) -> StoreEvents:
     )
 
 
-def _page(place: Place, config: Config) -> PageJoint | None:
+def _page(place: Place, config: Config, log: OwnLog) -> PageJoint | None:
     if not place.listen:
         return None
+    certificates = _certificates(place, config, log)
 
     def healthy() -> bool:
         return joint.healthy()
@@ -439,6 +440,7 @@ def _page(place: Place, config: Config) -> PageJoint | None:
         place.listen,
         live=lambda s: live_text(time.time(), requests=s.requests, evicted=s.evicted),
         healthy=healthy,
+        secure=certificates,
     )
     page = Page(
         exported_runs_max=config.page.exported_runs_max,
@@ -446,6 +448,22 @@ def _page(place: Place, config: Config) -> PageJoint | None:
     )
     joint = PageJoint(server=server, page=page)
     return joint
+
+
+def _certificates(place: Place, config: Config, log: LogPort) -> Securing | None:
+    """TLS for the box's page; OpenSSL is loaded only where somebody wants it.
+
+    Raises:
+        ConfigError: if the files cannot be used.
+    """
+    if place.engine_of is not None or not config.tls_server_config.cert_file:
+        return None
+    from pfid.adapters.http_server.tls import Certificates
+
+    def refused(problem: str) -> None:
+        log.say("error", "certificates refused, the old ones stay", problem=problem)
+
+    return Certificates(config.tls_server_config, say=refused)
 
 
 def _no_page(snapshot: Callable[[], Snapshot], urgent: bool) -> None:  # noqa: FBT001 - a hook
@@ -456,6 +474,7 @@ def _reload(place: Place, core: Core, gates: Gates, gpus: GpuJoint, page: PageJo
     """Take a new configuration whole, certificates with it, or keep the old one whole."""
     try:
         config = place.config.load()
+        certificates = _certificates(place, config, core.ports.log)
     except ConfigError as error:
         return str(error)
     if problems := problems_of_checks(config):

@@ -4,7 +4,7 @@ One struct a table of the TOML file; units stand in the names. The descriptions 
 ``pfid config show`` prints and what the README's table is held against.
 """
 
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from msgspec import Meta, field
@@ -55,6 +55,29 @@ class Page(_Table, frozen=True, kw_only=True):
     ended_run_linger_s: Annotated[
         float, Meta(ge=0, le=86_400, description="how long an ended run stays on the page")
     ] = 900.0
+
+
+class TlsServer(_Table, frozen=True, kw_only=True):
+    """TLS for the page, with the keys of Prometheus's exporters; plain HTTP without it."""
+
+    cert_file: Annotated[
+        str, Meta(description="certificate and its chain, PEM; plain HTTP if empty")
+    ] = ""
+    key_file: Annotated[str, Meta(description="its key, PEM, without a password")] = ""
+    client_auth_type: Annotated[
+        Literal["NoClientCert", "VerifyClientCertIfGiven", "RequireAndVerifyClientCert"],
+        Meta(description="whether clients show a certificate"),
+    ] = "NoClientCert"
+    client_ca_file: Annotated[
+        str, Meta(description="authorities that clients' certificates come from, PEM")
+    ] = ""
+    client_allowed_sans: Annotated[
+        list[str],
+        Meta(description="names, one of which a client's certificate must be for; [] for any"),
+    ] = field(default_factory=list)
+    min_version: Annotated[
+        Literal["TLS12", "TLS13"], Meta(description="oldest version of TLS that is spoken")
+    ] = "TLS12"
 
 
 class Quotas(_Table, frozen=True, kw_only=True):
@@ -148,6 +171,7 @@ class Config(_Table, frozen=True, kw_only=True):
 
     daemon: Daemon = field(default_factory=Daemon)
     page: Page = field(default_factory=Page)
+    tls_server_config: TlsServer = field(default_factory=TlsServer)
     quotas: Quotas = field(default_factory=Quotas)
     retention: Retention = field(default_factory=Retention)
     proof: Proof = field(default_factory=Proof)
