@@ -6,12 +6,17 @@ the whole message, and a ``WATCHDOG=1`` in it.
 
 import array
 import contextlib
+import errno
 import os
 import socket
+from collections import deque
 from collections.abc import Mapping, MutableMapping, Sequence
 from typing import Final
 
 FIRST_PASSED_FD: Final = 3
+WAITING_MAX: Final = 4096
+"""Messages that are kept while the service manager does not read; the oldest go first."""
+_LATER: Final = frozenset({errno.EAGAIN, errno.ENOBUFS, errno.ETOOMANYREFS})
 _OWN_VARIABLES: Final = (
     "NOTIFY_SOCKET",
     "WATCHDOG_USEC",
@@ -24,13 +29,18 @@ _OWN_VARIABLES: Final = (
 
 
 class SystemdNotify:
-    """Sends messages to the service manager; without one every call does nothing."""
+    """Sends messages to the service manager; without one every call does nothing.
+
+    No call ever waits. What a busy manager does not take now is kept, with copies of its
+    descriptors, and goes out before the next message: a lost FDSTORE would be a lost run.
+    """
 
     def __init__(self, address: str = "") -> None:
         """Send to ``address``, as NOTIFY_SOCKET gives it: a path, or ``@name``."""
         self._address = "\0" + address[1:] if address.startswith("@") else address
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC)
         self._socket.setblocking(False)
+        self._waiting: deque[tuple[str, tuple[int, ...]]] = deque()
 
     @property
     def present(self) -> bool:
@@ -69,15 +79,43 @@ class SystemdNotify:
         self._send(f"FDSTOREREMOVE=1\nFDNAME={name}")
 
     def close(self) -> None:
-        """Close the socket."""
+        """Close the socket; what still waits is tried once more."""
+        self._flush()
+        while self._waiting:
+            self._forget_oldest()
         self._socket.close()
 
     def _send(self, text: str, fds: Sequence[int] = ()) -> None:
         if not self._address:
             return
+        self._flush()
+        if self._waiting or not self._sent(text, fds):
+            self._keep(text, fds)
+
+    def _flush(self) -> None:
+        while self._waiting and self._sent(*self._waiting[0]):
+            self._forget_oldest()
+
+    def _sent(self, text: str, fds: Sequence[int]) -> bool:
+        """Send it; False if it can be sent later. What can never be sent is dropped."""
         rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))] if fds else []
-        with contextlib.suppress(OSError):
+        try:
             self._socket.sendmsg([text.encode()], rights, 0, self._address)
+        except OSError as error:
+            return error.errno not in _LATER
+        return True
+
+    def _keep(self, text: str, fds: Sequence[int]) -> None:
+        if self._waiting and self._waiting[-1] == (text, ()):
+            return  # it says nothing new, as a second WATCHDOG=1
+        if len(self._waiting) >= WAITING_MAX:
+            self._forget_oldest()
+        with contextlib.suppress(OSError):
+            self._waiting.append((text, tuple(os.dup(fd) for fd in fds)))
+
+    def _forget_oldest(self) -> None:
+        for fd in self._waiting.popleft()[1]:
+            os.close(fd)
 
 
 def watchdog_interval_s(environ: Mapping[str, str], pid: int) -> float | None:
