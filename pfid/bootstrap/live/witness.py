@@ -98,12 +98,30 @@ class Witness:
         if expected.synthetic:
             url = f"{url.rpartition('/')[0]}/-/selftest"
         try:
-            with urllib.request.urlopen(url, timeout=PAGE_S) as answer:  # noqa: S310 - loopback
-                text = answer.read().decode()
-            shown = read_page(text, expected.check, expected.entity)
+            shown = read_page(fetched(url), expected.check, expected.entity)
         except (OSError, ExpositionError):
             return None
         return None if shown is None else (shown.outcome, shown.reasons)
+
+
+def fetched(url: str) -> str:
+    """Read a page of this box's own daemon.
+
+    Its certificate is for whoever scrapes the box from elsewhere and is not asked for its name:
+    the daemon itself said, over its control socket, that it serves there.
+
+    Raises:
+        OSError: if it cannot be read, also where the page wants a client's certificate.
+    """
+    context = None
+    if url.startswith("https:"):
+        import ssl
+
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    with urllib.request.urlopen(url, timeout=PAGE_S, context=context) as answer:  # noqa: S310 - ours
+        return str(answer.read().decode())
 
 
 def _verdict(snapshot: Snapshot, expected: Expected) -> str:

@@ -13,6 +13,7 @@ import pytest
 from pfid.adapters.http_server import CONNECTIONS_MAX
 from pfid.adapters.http_server.connection import REQUEST_DEADLINE_S
 from pfid.adapters.http_server.tls import Certificates
+from pfid.bootstrap.live.witness import fetched
 from pfid.config.model import TlsServer
 from pfid.domain.errors import ConfigError
 
@@ -111,6 +112,11 @@ def test_a_client_that_trusts_the_authority_gets_the_page(serve, files):
     assert server.url.startswith("https://")
     assert get(server, trusting(files)).startswith(b"pfid_x 1\n")
     assert get(server, trusting(files, by="other")) is None
+
+
+def test_the_live_self_test_reads_the_page_of_its_own_daemon(serve, files):
+    server = serve(secure=Certificates(config(files)))
+    assert fetched(server.url).startswith("pfid_x 1\n")
 
 
 def test_the_page_is_not_there_without_tls(serve, files, connect):
