@@ -8,7 +8,7 @@ import resource
 import signal
 import sys
 import time
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -19,6 +19,7 @@ from pfid.adapters.http_server import PageServer, Securing
 from pfid.adapters.oom_counter import OomCounter
 from pfid.adapters.own_log import OwnLog
 from pfid.adapters.page import Page, live_text
+from pfid.adapters.page.live import NO_CHANNELS
 from pfid.adapters.pidfd_poll import PidfdPoller
 from pfid.adapters.process_identity import machine_id
 from pfid.adapters.process_table import ProcessTable
@@ -41,6 +42,7 @@ from pfid.bootstrap.daemon_joints import (
 )
 from pfid.bootstrap.gates import Gates
 from pfid.bootstrap.gpus import GpuJoint, expected_gpus, gpu_box
+from pfid.bootstrap.notifying import Notifying
 from pfid.config.address import Address, parse_address
 from pfid.config.load import ConfigFile
 from pfid.config.model import Config
@@ -157,6 +159,7 @@ class PageJoint:
     served_s: float = 0.0
     scrapes_seen: int = 0
     dirty: bool = True
+    notices: Callable[[], Mapping[str, tuple[int, int]]] = lambda: NO_CHANNELS
 
     def healthy(self) -> bool:
         """Whether the loop goes round; asked by the server's own thread."""
@@ -199,6 +202,7 @@ class Daemon:
     gpus: GpuJoint
     server: ControlServer
     page: PageJoint | None
+    notifying: Notifying
     scheduler: Scheduler
     notify: SystemdNotify
     log: OwnLog
@@ -237,6 +241,7 @@ class Daemon:
         if self.page is not None:
             self.page.serve(self.loop.snapshot, urgent=True)
             self.page.server.set_ready(ready=True)
+        self.notifying.follow(self.core.config)
         self.notify.ready(f"watching {len(self.core.runs)} runs")
         self.log.say("info", "ready", runs=len(self.core.runs), socket=str(self.place.socket))
 
@@ -267,6 +272,7 @@ class Daemon:
     def _stop(self) -> None:
         self.notify.stopping()
         self.scheduler.close()
+        self.notifying.close()
         self.server.close()
         if self.page is not None:
             self.page.server.stop()
@@ -349,13 +355,16 @@ def build(place: Place, config: Config, environ: MutableMapping[str, str]) -> Da
         },
     )
     gates = Gates(place.proofs, log)
+    notifying = Notifying(None if embedded else place.state_dir / STATE_FILE, log)
+    if page is not None:
+        page.notices = notifying.counts
     core.checks = gates.prove(config)
     judging = Judging(core, gates.plugins(post))
     gpus = GpuJoint(post, config, gates.foreign)
     parts = _parts(core, judging, allow_fuse=embedded)
     hooks = Hooks(
         page=_no_page if page is None else page.serve,
-        reload=lambda: _reload(place, core, gates, gpus, page),
+        reload=lambda: _followed(_reload(place, core, gates, gpus, page), notifying, core),
         prove=lambda everything: _prove(core, gates, everything=everything),
         live=lambda results: gates.live(core, results),
     )
@@ -378,6 +387,7 @@ def build(place: Place, config: Config, environ: MutableMapping[str, str]) -> Da
         gpus=gpus,
         server=server,
         page=page,
+        notifying=notifying,
         scheduler=scheduler,
         notify=notify,
         log=log,
@@ -438,7 +448,9 @@ def _page(place: Place, config: Config, log: OwnLog) -> PageJoint | None:
 
     server = PageServer(
         place.listen,
-        live=lambda s: live_text(time.time(), requests=s.requests, evicted=s.evicted),
+        live=lambda s: live_text(
+            time.time(), requests=s.requests, evicted=s.evicted, notices=joint.notices()
+        ),
         healthy=healthy,
         secure=certificates,
     )
@@ -487,6 +499,13 @@ def _reload(place: Place, core: Core, gates: Gates, gpus: GpuJoint, page: PageJo
     core.gpus.configured = expected_gpus(config)
     gpus.try_again()
     return ""
+
+
+def _followed(problem: str, notifying: Notifying, core: Core) -> str:
+    """What a reload came to; one that was taken is followed by the notifier."""
+    if not problem:
+        notifying.follow(core.config)
+    return problem
 
 
 def _write_metrics_url(place: Place, url: str | None) -> None:

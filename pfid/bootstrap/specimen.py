@@ -29,7 +29,9 @@ _CHECK: Final = CheckName("run_gone")
 
 def specimen_page() -> bytes:
     """Return it, with the families that are served live."""
-    return Page().render(specimen_snapshot()) + live_text(_AT_S, requests=1, evicted=0)
+    return Page().render(specimen_snapshot()) + live_text(
+        _AT_S, requests=1, evicted=0, notices={"webhook": (1, 0)}
+    )
 
 
 def specimen_snapshot() -> Snapshot:

@@ -150,6 +150,22 @@ class Gpus(_Table, frozen=True, kw_only=True):
     ] = -1
 
 
+class Notify(_Table, frozen=True, kw_only=True):
+    """Telling people that a failure began or ended, without Prometheus."""
+
+    command: Annotated[
+        list[str],
+        Meta(max_length=64, description="program and arguments that get a notice as JSON on stdin"),
+    ] = field(default_factory=list)
+    webhook: Annotated[str, Meta(description="http(s) URL that a notice is posted to as JSON")] = ""
+    secret_file: Annotated[
+        str, Meta(description="file with the webhook's bearer token, read anew for each notice")
+    ] = ""
+    plugins: Annotated[
+        bool, Meta(description="true: plugins that implement pfid_notify are told as well")
+    ] = False
+
+
 class Dialects(_Table, frozen=True, kw_only=True):
     """Step lines in a format of your own."""
 
@@ -178,6 +194,7 @@ class Config(_Table, frozen=True, kw_only=True):
     checks: dict[str, CheckOptions] = field(default_factory=dict)
     plugins: Plugins = field(default_factory=Plugins)
     gpus: Gpus = field(default_factory=Gpus)
+    notify: Notify = field(default_factory=Notify)
     dialects: Dialects = field(default_factory=Dialects)
 
     @property

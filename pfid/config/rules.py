@@ -11,6 +11,7 @@ from pfid.domain.errors import PfidError
 from pfid.domain.names import check_name
 
 _DIALECT_NAME: Final = re.compile(r"[a-z][a-z0-9_-]{0,39}\Z")
+_URL: Final = re.compile(r"https?://[^\s/]+(/\S*)?\Z")
 SOCKET_PATH_MAX_BYTES: Final = 107
 PATTERN_MAX_CHARS: Final = 2_000
 
@@ -20,6 +21,7 @@ def problems_across(config: Config) -> tuple[str, ...]:
     return (
         *_addresses(config),
         *_paths(config),
+        *_notify(config),
         *_tls(config),
         *_checks(config),
         *_regex(config),
@@ -72,6 +74,18 @@ def _tls(config: Config) -> Iterator[str]:
         yield f"{where}: client_ca_file goes with a client_auth_type that verifies, and only so"
     if tls.client_allowed_sans and tls.client_auth_type != "RequireAndVerifyClientCert":
         yield f"{where}.client_allowed_sans: needs client_auth_type = 'RequireAndVerifyClientCert'"
+
+
+def _notify(config: Config) -> Iterator[str]:
+    notify = config.notify
+    if notify.webhook and not _URL.match(notify.webhook):
+        yield f"notify.webhook: {notify.webhook!r} is no http:// or https:// URL"
+    if notify.command and not notify.command[0].startswith("/"):
+        yield f"notify.command[0]: {notify.command[0]!r} is not an absolute path"
+    if notify.secret_file and not notify.secret_file.startswith("/"):
+        yield f"notify.secret_file: {notify.secret_file!r} is not an absolute path"
+    if notify.secret_file and not notify.webhook:
+        yield "notify.secret_file: without notify.webhook nobody is shown it"
 
 
 def _checks(config: Config) -> Iterator[str]:

@@ -193,6 +193,16 @@ OWN: Final = Group(
             runbook="This is a fault of pfid: report it with the log of the time.",
         ),
         Alert(
+            name="PfidNotificationsFailing",
+            expr="increase(pfid_notifications_failed_total[15m]) > 0",
+            for_s=300,
+            severity="warning",
+            summary="pfid cannot tell people of failures.",
+            description="Channel {{ $labels.channel }} on {{ $labels.instance }} fails; what it"
+            " was to tell stays queued for a day.",
+            runbook="pfid's own log says how the command or the webhook fails.",
+        ),
+        Alert(
             name="PfidSeriesLimited",
             expr="sum by (job, instance) (increase(pfid_dropped_series_total[15m])) > 0",
             for_s=60,

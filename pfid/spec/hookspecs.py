@@ -7,6 +7,7 @@ import pluggy
 
 from pfid.spec.check import AnyCheck
 from pfid.spec.gpu_sampler import GpuSampler
+from pfid.spec.notice import Notice
 
 PROJECT: Final = "pfid"
 hookspec = pluggy.HookspecMarker(PROJECT)
@@ -37,4 +38,14 @@ def pfid_gpu_samplers() -> Iterable[GpuSampler]:  # type: ignore[empty-body]
 
     Returns:
         Every sampler of the plugin, not opened yet.
+    """
+
+
+@hookspec
+def pfid_notify(notice: Notice) -> None:
+    """Tell somebody that a failure began or ended.
+
+    Called in the notifier's own process, one notice after the other and never two at once, for
+    each implementation until it returns; what raises is tried again, later and later, for a day.
+    The same event may come twice (``notice.event_id``). Switched on by ``notify.plugins``.
     """

@@ -218,6 +218,9 @@ OWN = {
         "pfid_check_errors_total", "0+1x60", "3+0x60", ',check="c"', check="c"
     ),
     "PfidPageErrors": simple("pfid_page_errors_total", "0+1x60", "3+0x60", ',group="g"', group="g"),
+    "PfidNotificationsFailing": simple(
+        "pfid_notifications_failed_total", "0+1x60", "3+0x60", ',channel="c"', channel="c"
+    ),
     "PfidSeriesLimited": ([(DROPPED, "0+1x60")], [(DROPPED, "5+0x60")], {}),
     "PfidRankSlow": (
         [*RANKED, *step_rates(1, 1, 2)],

@@ -1,0 +1,97 @@
+"""``python -m pfid.workers.notifier``: tells people what failed, beside the daemon.
+
+A process of its own: a webhook that hangs or a plugin that crashes costs its own notices and
+nothing else. One thread a channel; it ends when the daemon does (its stdin closes).
+"""
+
+import os
+import sqlite3
+import sys
+import time
+from pathlib import Path
+from threading import Lock, Thread
+from typing import Final
+
+import msgspec
+
+from pfid.domain.errors import PfidError
+from pfid.policy.telling import given_up, notice, wait_s, worth_telling
+from pfid.spec.notice import Notice
+from pfid.wire.notify import NotifyOrder, NotifyReport
+from pfid.workers.notify_channels import PROBLEM_CHARS, Channel, channels
+from pfid.workers.notify_queue import EventQueue
+
+LOOK_EVERY_S: Final = 0.5
+_out = Lock()
+
+
+class Teller:
+    """Tells one channel everything, in order, for as long as it takes."""
+
+    def __init__(self, channel: Channel, queue: EventQueue, host: str) -> None:
+        """Take who is told, of what, and from where."""
+        self._channel = channel
+        self._queue = queue
+        self._host = host
+        self._attempts = self._failed = 0
+
+    def run(self) -> None:
+        """For ever."""
+        self._report("")
+        while True:
+            try:
+                waiting = self._queue.next(self._channel.name)
+            except (sqlite3.Error, OSError, PfidError) as problem:
+                self._report(f"the queue cannot be read: {problem}")
+                waiting = []
+            for event_id, transition in waiting:
+                if worth_telling(transition):
+                    self._tell(notice(event_id, self._host, transition))
+                self._queue.told(self._channel.name, event_id)
+            if not waiting:
+                time.sleep(LOOK_EVERY_S)
+
+    def _tell(self, news: Notice) -> None:
+        """Until it is taken, or is no news any more."""
+        failures = 0
+        while not given_up(news.at_s, time.time()):
+            self._attempts += 1
+            try:
+                self._channel.tell(news)
+            except (Exception, SystemExit) as problem:  # noqa: BLE001 - whatever a channel raises
+                failures += 1
+                self._failed += 1
+                self._report(f"{type(problem).__name__}: {problem}")
+                time.sleep(wait_s(failures))
+            else:
+                self._report("")
+                return
+        self._failed += 1
+        self._report(f"given up event {news.event_id}")
+
+    def _report(self, problem: str) -> None:
+        report = NotifyReport(
+            channel=self._channel.name,
+            attempts=self._attempts,
+            failed=self._failed,
+            problem=problem[:PROBLEM_CHARS],
+        )
+        with _out:
+            sys.stdout.buffer.write(msgspec.json.encode(report) + b"\n")
+            sys.stdout.buffer.flush()
+
+
+def main() -> None:
+    """Read the order, then tell until the daemon is gone."""
+    order = msgspec.json.decode(sys.stdin.buffer.readline(), type=NotifyOrder)
+    queue = EventQueue(Path(order.state_file), Path(order.cursors))
+    for channel in channels(order):
+        teller = Teller(channel, queue, order.host)
+        Thread(target=teller.run, name=channel.name, daemon=True).start()
+    while sys.stdin.buffer.read(1):
+        pass
+    os._exit(0)  # a channel that hangs is not waited for
+
+
+if __name__ == "__main__":
+    main()

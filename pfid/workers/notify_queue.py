@@ -1,0 +1,74 @@
+"""The queue is the daemon's own history of events: it is on disk before anybody is told.
+
+What a channel has been told of is a number in a small file; nothing is lost by a restart of either
+process, and a notice is told twice at worst, under the same event's id.
+"""
+
+import json
+import os
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from threading import Lock
+from typing import Final
+
+from pfid.domain.transition import Transition
+from pfid.wire.stored import unpack
+
+BATCH: Final = 100
+_NEXT: Final = (
+    "SELECT event_id, body FROM events WHERE event_id > ? AND synthetic = 0"
+    " ORDER BY event_id LIMIT ?"
+)
+_LAST: Final = "SELECT COALESCE(MAX(event_id), 0) FROM events"
+
+
+class EventQueue:
+    """Events of a state file, and how far each channel has come; for several threads."""
+
+    def __init__(self, state_file: Path, cursors: Path) -> None:
+        """Take both files; the state file is opened for reading alone."""
+        self._state_file = state_file
+        self._cursors = cursors
+        self._lock = Lock()
+        self._told = _read(cursors)
+
+    def next(self, channel: str) -> list[tuple[int, Transition]]:
+        """The oldest events that a channel was not told of, oldest first.
+
+        A channel that is new begins with what happens from now on. A state file that was made
+        anew counts from the beginning.
+
+        Raises:
+            sqlite3.Error: if the file cannot be read now.
+            StateError: if an event in it makes no sense.
+        """
+        uri = f"{self._state_file.as_uri()}?mode=ro"
+        with closing(sqlite3.connect(uri, uri=True, timeout=5.0)) as state:
+            (last,) = state.execute(_LAST).fetchone()
+            after = self._told.get(channel)
+            if after is None:
+                self.told(channel, last)
+                return []
+            rows = state.execute(_NEXT, (after if after <= last else 0, BATCH)).fetchall()
+        return [(event_id, unpack(body, Transition)) for event_id, body in rows]
+
+    def told(self, channel: str, event_id: int) -> None:
+        """Keep how far a channel has come; on disk when this returns."""
+        with self._lock:
+            self._told[channel] = event_id
+            beside = self._cursors.with_name(self._cursors.name + ".new")
+            with beside.open("w", encoding="utf-8") as file:
+                json.dump(self._told, file)
+                file.flush()
+                os.fsync(file.fileno())
+            beside.replace(self._cursors)
+
+
+def _read(path: Path) -> dict[str, int]:
+    try:
+        held = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    known = held.items() if isinstance(held, dict) else ()
+    return {name: at for name, at in known if isinstance(at, int)}

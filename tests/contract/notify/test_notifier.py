@@ -1,0 +1,266 @@
+"""The notifier's own process: told once, in order, again after a failure, on after a restart."""
+
+import json
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+import msgspec
+import pytest
+
+from pfid.adapters.notifier_process import NotifierProcess
+from pfid.adapters.store_schema import TABLES
+from pfid.domain.outcome import Outcome
+from pfid.domain.transition import Origin, Transition
+from pfid.domain.verdict import Entity, EntityKind, Figure, Verdict
+from pfid.wire.notify import NotifyOrder, PluginPlaces
+from pfid.wire.stored import pack
+
+ABOUT = Entity(EntityKind.RUN, "train-0001")
+
+
+class State:
+    """A state file as the daemon writes it."""
+
+    def __init__(self, path):
+        self.path = path
+        self.db = sqlite3.connect(path, isolation_level=None)
+        self.db.execute("PRAGMA journal_mode=WAL")
+        self.db.executescript(TABLES)
+        self.last = 0
+
+    def event(self, outcome=Outcome.FAIL, before=Outcome.PASS, *, origin=Origin.REAL, at_s=None):
+        self.last += 1
+        at_s = time.time() if at_s is None else at_s
+        verdict = Verdict(
+            outcome=outcome,
+            reason="killed_by_signal",
+            summary="a signal killed the run",
+            figures={"signal": Figure(9.0, "1")},
+            evidence=("a line of a private log",),
+        )
+        event = Transition(
+            check="run_gone", entity=ABOUT, before=before, verdict=verdict, at_s=at_s, origin=origin
+        )
+        synthetic = origin is Origin.SELFTEST
+        row = (self.last, "train-0001", 1000, synthetic, at_s, pack(event))
+        self.db.execute("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?)", row)
+        return self.last
+
+
+class Hook(BaseHTTPRequestHandler):
+    """Answers with what the test says next; keeps what it got."""
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.server.got.append((dict(self.headers), json.loads(body)))
+        self.send_response(self.server.answers.pop(0) if self.server.answers else 200)
+        self.send_header("Location", "http://127.0.0.1:9/elsewhere")
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def webhook():
+    server = HTTPServer(("127.0.0.1", 0), Hook)
+    server.got, server.answers = [], []
+    server.url = f"http://127.0.0.1:{server.server_port}/hook"
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield server
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.fixture
+def state(tmp_path):
+    made = State(tmp_path / "pfid.sqlite")
+    yield made
+    made.db.close()
+
+
+@pytest.fixture
+def notifier(tmp_path, state):
+    """Start a notifier; the channels' troubles are in ``said``."""
+    running = []
+
+    def start(**order):
+        whole = NotifyOrder(
+            state_file=str(state.path), cursors=str(tmp_path / "told.json"), host="box", **order
+        )
+        said = []
+        process = NotifierProcess(whole, lambda channel, problem: said.append((channel, problem)))
+        process.said = said
+        process.start()
+        running.append(process)
+        return process
+
+    yield start
+    for process in running:
+        process.close()
+
+
+def until(what, look, within_s=30):
+    ends_at = time.monotonic() + within_s
+    while time.monotonic() < ends_at:
+        try:
+            if seen := look():
+                return seen
+        except OSError:
+            pass
+        time.sleep(0.02)
+    pytest.fail(f"{what}: not within {within_s} s")
+
+
+def ids(webhook):
+    return [body["event_id"] for _, body in webhook.got]
+
+
+def following(tmp_path, channel):
+    return until("a cursor", lambda: channel in json.loads((tmp_path / "told.json").read_text()))
+
+
+def test_a_failure_is_posted_with_the_secret_and_nothing_private(
+    notifier, state, webhook, tmp_path
+):
+    state.event()  # before anybody was to be told
+    secret = tmp_path / "secret"
+    secret.write_text("hush\n")
+    notifier(webhook=webhook.url, secret_file=str(secret))
+    following(tmp_path, "webhook")
+    state.event()
+    (headers, body), *_ = until("the notice", lambda: webhook.got)
+    assert headers["Authorization"] == "Bearer hush"
+    assert body["schema"] == 1
+    assert (body["event_id"], body["host"], body["about"]) == (2, "box", "train-0001")
+    assert (body["check"], body["before"], body["outcome"]) == ("run_gone", "pass", "fail")
+    assert body["figures"] == {"signal": 9.0}
+    assert "private" not in json.dumps(body)
+
+
+def test_what_is_no_news_is_not_told(notifier, state, webhook, tmp_path):
+    notifier(webhook=webhook.url)
+    following(tmp_path, "webhook")
+    state.event(Outcome.UNKNOWN, Outcome.PASS)
+    state.event(Outcome.FAIL, Outcome.FAIL)
+    state.event(origin=Origin.SELFTEST)
+    state.event(at_s=time.time() - 2 * 86_400)
+    over = state.event(Outcome.PASS, Outcome.FAIL)
+    until("the recovery", lambda: webhook.got)
+    assert ids(webhook) == [over]
+
+
+@pytest.mark.parametrize("answer", [500, 302, 404])
+def test_a_refused_notice_is_tried_again_and_keeps_its_place(
+    notifier, state, webhook, tmp_path, answer
+):
+    process = notifier(webhook=webhook.url)
+    following(tmp_path, "webhook")
+    webhook.answers[:] = [answer, answer]
+    first, second = state.event(), state.event()
+    until("both", lambda: ids(webhook)[-1:] == [second])
+    assert ids(webhook) == [first, first, first, second]
+    until("counted", lambda: process.counts()["webhook"] == (4, 2))
+    assert process.said[0][0] == "webhook"
+
+
+def test_the_queue_survives_both_processes(notifier, state, webhook, tmp_path):
+    first = notifier(webhook=webhook.url)
+    following(tmp_path, "webhook")
+    webhook.answers[:] = [500] * 50
+    lost = state.event()
+    until("a try", lambda: webhook.got)
+    first.close()
+    webhook.got.clear()
+    webhook.answers.clear()
+    later = state.event()
+    notifier(webhook=webhook.url)
+    until("both", lambda: ids(webhook) == [lost, later])
+
+
+def test_a_killed_notifier_is_started_again(notifier, state, webhook, tmp_path):
+    process = notifier(webhook=webhook.url)
+    following(tmp_path, "webhook")
+    process._process.kill()
+    until("its end is said", lambda: process.said)
+    event = state.event()
+    until("the notice", lambda: ids(webhook) == [event])
+
+
+def test_a_command_gets_the_notice_on_stdin_and_its_status_counts(notifier, state, tmp_path):
+    out = tmp_path / "out"
+    script = tmp_path / "tell"
+    script.write_text(f"#!/bin/sh\ncat >> {out}; [ -e {tmp_path}/good ] || exit 3\n")
+    script.chmod(0o755)
+    process = notifier(command=[str(script)])
+    following(tmp_path, "command")
+    state.event()
+    until("a failure", lambda: any("ended with 3" in problem for _, problem in process.said))
+    (tmp_path / "good").touch()
+    until("success", lambda: process.counts()["command"][1] >= 1 and not failing(process))
+    first, _ = json.JSONDecoder().raw_decode(out.read_text())
+    assert (first["schema"], first["event_id"]) == (1, 1)
+
+
+def failing(process):
+    return process._reports["command"].problem
+
+
+def test_a_channel_that_hangs_does_not_hold_the_others(notifier, state, webhook, tmp_path):
+    notifier(webhook=webhook.url, command=["/bin/sleep", "1000"])
+    following(tmp_path, "command")
+    following(tmp_path, "webhook")
+    event = state.event()
+    until("the other channel", lambda: ids(webhook) == [event])
+
+
+def test_a_plugins_channel_is_told_and_a_broken_one_is_named(notifier, state, tmp_path):
+    good = tmp_path / "good.py"
+    good.write_text(
+        "from pathlib import Path\nfrom pfid.spec import hookimpl\n"
+        "@hookimpl\ndef pfid_notify(notice):\n"
+        f"    Path({str(tmp_path / 'heard')!r}).write_text(notice.summary)\n"
+    )
+    bad = tmp_path / "bad.py"
+    bad.write_text("raise RuntimeError('no')\n")
+    places = [PluginPlaces(name=p.stem, place=str(p), is_file=True) for p in (good, bad)]
+    process = notifier(plugins=places)
+    following(tmp_path, "plugin_good")
+    following(tmp_path, "plugin_bad")
+    state.event()
+    heard = until("it is told", (tmp_path / "heard").read_text)
+    assert heard == "a signal killed the run"
+    until("the broken one is named", lambda: [c for c, _ in process.said if c == "plugin_bad"])
+
+
+def test_it_ends_with_its_daemon(state, tmp_path):
+    order = NotifyOrder(
+        state_file=str(state.path),
+        cursors=str(tmp_path / "told.json"),
+        host="box",
+        command=["/bin/true"],
+    )
+    with subprocess.Popen(
+        [sys.executable, "-P", "-m", "pfid.workers.notifier"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+    ) as process:
+        process.stdin.write(msgspec.json.encode(order) + b"\n")
+        process.stdin.flush()
+        following(tmp_path, "command")
+        process.stdin.close()
+        assert process.wait(20) == 0
+
+
+def test_a_state_file_made_anew_is_told_from_its_beginning(notifier, state, webhook, tmp_path):
+    (tmp_path / "told.json").write_text('{"webhook": 900}')
+    event = state.event()
+    notifier(webhook=webhook.url)
+    until("the notice", lambda: ids(webhook) == [event])

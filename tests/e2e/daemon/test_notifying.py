@@ -1,0 +1,47 @@
+"""A death is told to a command, with no Prometheus anywhere, and told once over restarts."""
+
+import json
+import signal
+import time
+
+CONFIG = """
+[page]
+listen = ["127.0.0.1:0"]
+[notify]
+command = ["{command}"]
+"""
+
+
+def told(path):
+    """Notices that the command was given."""
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def test_a_death_is_told_off_the_loop_and_once_over_a_restart(idle_box):
+    out = idle_box.folder / "told"
+    command = idle_box.folder / "tell"
+    command.write_text(f"#!/bin/sh\ncat >> {out}; echo >> {out}\n")
+    command.chmod(0o755)
+    idle_box.config.write_text(CONFIG.format(command=command))
+    idle_box.start()
+    process = idle_box.child()
+    idle_box.register(process.pid, "train-0001")
+    cursors = idle_box.state / "notified.json"
+    idle_box.until("the notifier follows", cursors.exists)
+    process.kill()
+    (notice,) = idle_box.until("the notice", lambda: told(out))
+    assert (notice["check"], notice["reason"]) == ("run_gone", "killed_by_signal")
+    assert (notice["kind"], notice["about"]) == ("run", "train-0001")
+
+    idle_box.kill(signal.SIGTERM)
+    idle_box.start()
+    second = idle_box.child()
+    idle_box.register(second.pid, "train-0002")
+    second.kill()
+    idle_box.until("the second notice", lambda: len(told(out)) == 2)
+    time.sleep(0.5)
+    assert [n["about"] for n in told(out)] == ["train-0001", "train-0002"]
+
+
+def test_nobody_is_told_by_default(box):
+    assert not (box.state / "notified.json").exists()
