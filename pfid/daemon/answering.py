@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from pfid.daemon.core import Core
+from pfid.daemon.core import Core, public
 from pfid.daemon.messages import Asked, EventsFound, OldRunFound
-from pfid.daemon.publishing import Publishing, public
+from pfid.daemon.publishing import Publishing
 from pfid.daemon.registering import ROOT_UID, RefusalError
 from pfid.daemon.tracked import TrackedRun
 from pfid.domain.names import RunId

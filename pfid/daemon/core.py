@@ -27,6 +27,12 @@ SHOWN_EVENTS_MAX: Final = 200
 REMEMBERED_EVENTS: Final = 1000
 """Newest events in memory, for those who follow; the store has the others."""
 
+
+def public(transition: Transition) -> Transition:
+    """A transition without what belongs to the run's owner alone."""
+    return replace(transition, verdict=replace(transition.verdict, evidence=()))
+
+
 DueKey = tuple[str, str | int]
 Judgeable = AnyCheck | CheckInfo
 
@@ -84,6 +90,7 @@ class Core:
         due: own monotonic due-times.
         touched: runs whose state has to be written in this turn, whole.
         events: the newest events, oldest first.
+        shown: the newest of them as everybody may see them, without those of a self-test.
         snapshot_stale: whether readers could be told something new.
         urgent: whether something happened that the page should not wait for.
     """
@@ -108,6 +115,7 @@ class Core:
     changes: list[Change] = field(default_factory=list)
     touched: dict[RunId, TrackedRun] = field(default_factory=dict)
     events: deque[StoredEvent] = field(default_factory=lambda: deque(maxlen=REMEMBERED_EVENTS))
+    shown: deque[Transition] = field(default_factory=lambda: deque(maxlen=SHOWN_EVENTS_MAX))
     costs: dict[str, CheckCost] = field(default_factory=dict)
     samplers: dict[str, SamplerView] = field(default_factory=dict)
     reader_generation: int = 0
@@ -163,10 +171,16 @@ class Core:
                 body=pack(transition),
             )
         )
-        self.events.append(StoredEvent(event_id=self.event_id, uid=uid, transition=transition))
+        self.remember(StoredEvent(event_id=self.event_id, uid=uid, transition=transition))
         self.urgent = True
         if run is not None:
             self.touch(run)
+
+    def remember(self, event: StoredEvent) -> None:
+        """Keep an event for those who follow, and for everybody without its evidence."""
+        self.events.append(event)
+        if event.transition.origin is Origin.REAL:
+            self.shown.append(public(event.transition))
 
     def ask_earlier(self, run: TrackedRun) -> None:
         """Ask what earlier runs of the same name and fingerprint left behind."""

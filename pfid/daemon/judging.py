@@ -1,11 +1,12 @@
 """Runs the checks that are due and settles what they say.
 
 A check runs when its evidence changed, at most once in its cadence, and when time alone could
-change its answer, which is where it asked for the time: while a run is silent, at a tenth of the
-silence, so that a box of quiet runs costs little and a stall is still seen within a tenth of the
-time it takes to call it one.
+change its answer, which is where it asked for the time: while a run is silent, at a quarter of
+the silence, so that a box of quiet runs costs little and a stall is still seen within a quarter of
+the time it takes to call it one.
 """
 
+import math
 import time
 from collections.abc import Collection
 from dataclasses import replace
@@ -26,8 +27,10 @@ from pfid.spec.reasons import OVERDUE, TIMED_OUT, UNPROVEN
 from pfid.spec.world import World
 from pfid.wire.plugins import CheckInfo
 
-QUIET_SHARE: Final = 0.1
+QUIET_SHARE: Final = 0.25
 QUIET_MAX_S: Final = 30.0
+GRID_S: Final = 0.25
+"""What is due later is due at a multiple of this: one awakening serves many runs."""
 OVERDUE_CADENCES: Final = 3.0
 """A check that has not run for so many of its intervals is overdue, and that is its verdict."""
 OVERDUE_LEAST_S: Final = 30.0
@@ -80,6 +83,8 @@ class Judging:
     def _schedule(self, run: TrackedRun) -> None:
         if run.judged and not run.final:
             due_s = min(j.due_s for j in run.judged.values())
+            if due_s > self._core.monotonic_s():
+                due_s = math.ceil(due_s / GRID_S) * GRID_S
             self._core.due.set(("judge", run.run_id), due_s)
 
     def run_due(self, run: TrackedRun) -> None:

@@ -1,8 +1,7 @@
 """From the loop's state to the Snapshot, the only thing readers see."""
 
-from dataclasses import replace
 
-from pfid.daemon.core import SHOWN_EVENTS_MAX, Core
+from pfid.daemon.core import Core
 from pfid.daemon.gpu_views import gpus_view
 from pfid.daemon.tracked import TrackedRun
 from pfid.daemon.worlds import baseline_of
@@ -12,18 +11,12 @@ from pfid.domain.run import RunState
 from pfid.domain.snapshot import DaemonHealth, Resources, RunView, Snapshot, VerdictView
 from pfid.domain.step import Phase, StepEvent
 from pfid.domain.step_summary import Baseline
-from pfid.domain.transition import Origin, Transition
 from pfid.policy.hysteresis import UNSEEN
 from pfid.policy.run_life import Signs, state_of
 
 SHOWN_STEPS = 64
 RATIO_STEPS = 16
 STALL_CHECK = "run_stalled"
-
-
-def public(transition: Transition) -> Transition:
-    """A transition without what belongs to the run's owner alone."""
-    return replace(transition, verdict=replace(transition.verdict, evidence=()))
 
 
 class Publishing:
@@ -49,7 +42,7 @@ class Publishing:
             runs=views,
             verdicts=tuple(verdicts),
             gates=core.checks.gates,
-            transitions=self._transitions(),
+            transitions=tuple(core.shown),
             samplers=tuple(core.samplers.values()),
             costs=tuple(core.costs.values()),
             plugins=core.checks.plugins,
@@ -63,11 +56,6 @@ class Publishing:
             return None
         names = {run_id: run.run.name for run_id, run in core.runs.items()}
         return gpus_view(core.gpus, core.monotonic_s(), names)
-
-    def _transitions(self) -> tuple[Transition, ...]:
-        """The newest, without those of a self-test, oldest first."""
-        real = [e for e in self._core.events if e.transition.origin is Origin.REAL]
-        return tuple(public(e.transition) for e in real[-SHOWN_EVENTS_MAX:])
 
     def view(self, run: TrackedRun) -> RunView:
         """One run as everybody may see it."""

@@ -103,7 +103,8 @@ class Resuming:
         """Take everything back; descriptors that belong to nobody are closed."""
         core = self._core
         core.event_id = state.last_event_id
-        core.events.extend(state.events)
+        for event in state.events:
+            core.remember(event)
         self._on_disk(state.last_event_id)
         for problem in state.problems:
             core.ports.log.say("error", "stored state unreadable", problem=problem)
