@@ -4,7 +4,18 @@ import sys
 from collections.abc import Mapping
 from typing import Any, Final, TextIO
 
-import structlog
+# structlog's development renderer loads rich and pygments where it finds them: 5 MiB that a
+# daemon which writes JSON would carry for weeks. None makes their import fail, as if not there.
+_hidden = {name: sys.modules.get(name) for name in ("rich",)}
+sys.modules.update(dict.fromkeys(_hidden))  # type: ignore[arg-type]
+try:
+    import structlog
+finally:
+    for _name, _module in _hidden.items():
+        if _module is None:
+            del sys.modules[_name]
+        else:
+            sys.modules[_name] = _module
 
 LEVELS: Final = ("debug", "info", "warning", "error", "critical")
 

@@ -19,14 +19,16 @@ RUNS = 64
 PROCESSES = 8
 SCRAPE_S = 5.0
 WATCHED_S = 60.0
+QUIET_S = 45.0
+"""An idle run has been silent for a while."""
+TREE = f"for i in {{1..{PROCESSES - 1}}}; do sleep 3600 & done; wait"
 
 
 def main() -> int:
     """Print the table."""
     seconds = float(sys.argv[1]) if len(sys.argv) > 1 else WATCHED_S
     parents = [
-        subprocess.Popen(["/bin/bash", "-c", "for i in 1 2 3 4 5 6 7; do sleep 3600 & done; wait"])
-        for _ in range(RUNS)
+        subprocess.Popen(["/bin/bash", "-c", TREE], stderr=subprocess.DEVNULL) for _ in range(RUNS)
     ]
     folder = tempfile.TemporaryDirectory()
     logs = [Path(folder.name) / f"{i}.log" for i in range(RUNS)]
@@ -37,7 +39,7 @@ def main() -> int:
             for i, (parent, log) in enumerate(zip(parents, logs, strict=True)):
                 log.write_text("".join(f'{{"step": {k}, "seconds": 1.0}}\n' for k in range(100)))
                 url = daemon.register(parent.pid, f"idle-{i}", log) or url
-            time.sleep(12)
+            time.sleep(QUIET_S)
             pids = {"daemon": daemon.process.pid}
             for pid in children(daemon.process.pid):
                 pids["log reader"] = pid

@@ -11,9 +11,10 @@ import threading
 import time
 
 import psutil
+from scratch_daemon import ScratchDaemon, end, sleepers
+
 from pfid.adapters.control_client import ControlClient
 from pfid.wire.control import EventsReply, GetEvents
-from scratch_daemon import ScratchDaemon, end, sleepers
 
 RUNS = 500
 DEATHS = 200
