@@ -15,6 +15,7 @@ COMMANDS: Final = {
     "daemon": "Run the box's watchdog (systemd starts it).",
     "demo": "See pfid catch a fallback and a death, in under a minute.",
     "events": "Show what changed, and follow it.",
+    "gpus": "Show what each GPU is busy with, and whose processes are on it.",
     "monitoring": "Print rules, dashboard and configuration for Prometheus and Grafana.",
     "rotate": "Rename a log before a relaunch, losing nothing.",
     "run": "Launch a training run under watch.",

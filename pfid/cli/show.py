@@ -7,12 +7,17 @@ from typing import Final
 
 import click
 
+from pfid.bootstrap.gpu_look import gpus_of_run
 from pfid.bootstrap.run_lookup import look_up
+from pfid.bootstrap.sources import Gathered
 from pfid.cli.colours import outcome_cell, state_cell
 from pfid.cli.gathering import EXITS, gathered, nobody
+from pfid.cli.gpu_shapes import gpu_json
+from pfid.cli.gpu_text import sentence
 from pfid.cli.output import Cell, Exit, emit_json, error, facts, table
 from pfid.cli.shapes import event_json, run_json, stop_json, verdicts_json
 from pfid.cli.times import age, rfc3339
+from pfid.domain.gpu_view import GpuView
 from pfid.domain.run import RunEnd
 from pfid.domain.snapshot import RunView, VerdictView
 from pfid.policy.run_choice import RunChoiceError
@@ -43,16 +48,27 @@ def command(ctx: click.Context, run: str, as_json: bool) -> None:
         ctx.exit(Exit.USAGE)
     states = gate_states(g for source in found.sources for g in source.snapshot.gates)
     details = replace(details, verdicts=tuple(believed(v, states) for v in details.verdicts))
+    gpus = _gpus(found, details)
     if as_json:
-        emit_json(_json(details))
+        emit_json(_json(details, gpus))
     else:
-        _print(details)
+        _print(details, gpus or ())
     ctx.exit(EXITS[comes_to(details.verdicts)])
 
 
-def _json(details: RunDetails) -> dict[str, object]:
+def _gpus(found: Gathered, details: RunDetails) -> tuple[GpuView, ...] | None:
+    """GPUs the run is on; None where nobody samples."""
+    run_id = details.view.run.run_id
+    view = gpus_of_run((source.snapshot for source in found.sources), run_id)
+    if view is None:
+        return None
+    return tuple(g for g in view.gpus if any(h.run_id == run_id for h in g.holders or ()))
+
+
+def _json(details: RunDetails, gpus: tuple[GpuView, ...] | None) -> dict[str, object]:
     return {
         "run": run_json(details.view),
+        "gpus": None if gpus is None else [gpu_json(gpu) for gpu in gpus],
         "stop": stop_json(details.stop),
         **verdicts_json(details.verdicts),
         "events": [event_json(event.id, event.transition) for event in details.events],
@@ -60,9 +76,9 @@ def _json(details: RunDetails) -> dict[str, object]:
     }
 
 
-def _print(details: RunDetails) -> None:
+def _print(details: RunDetails, gpus: tuple[GpuView, ...]) -> None:
     now_s = time.time()
-    facts(_facts(details, now_s))
+    facts((*_facts(details, now_s), *(("gpu", sentence(gpu)) for gpu in gpus)))
     if details.verdicts:
         click.echo()
         table(

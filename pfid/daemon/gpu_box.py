@@ -90,6 +90,7 @@ class TrackedGpu:
     written: GpuBody | None = None
     utilization: Points = field(default_factory=Points)
     power_w: Points = field(default_factory=Points)
+    point_s: float = POINT_S
     point_due_s: float = 0.0
     _state: GpuState | None = None
 
@@ -122,7 +123,7 @@ class TrackedGpu:
             if self.point_due_s:
                 self.utilization.close()
                 self.power_w.close()
-            self.point_due_s = sample.at_s + POINT_S
+            self.point_due_s = sample.at_s + self.point_s
         self.changed()
 
     def gone(self, at_s: float) -> None:
@@ -167,6 +168,7 @@ class GpuBox:
     interval_s: float = 1.0
     configured: int | None = None
     pids_are_ours: bool = True
+    point_s: float = POINT_S
     gpus: dict[str, TrackedGpu] = field(default_factory=dict)
     samplers: dict[str, SamplerState] = field(default_factory=dict)
     on_bus: frozenset[str] | None = None
@@ -228,7 +230,9 @@ class GpuBox:
         if len(self.gpus) >= MAX_GPUS:
             return None
         kept = min(max(int(KEPT_S / self.interval_s), 1), MAX_SAMPLES)
-        gpu = TrackedGpu(facts=facts, source=sampler, samples=deque(maxlen=kept))
+        gpu = TrackedGpu(
+            facts=facts, source=sampler, samples=deque(maxlen=kept), point_s=self.point_s
+        )
         self.gpus[facts.uuid] = gpu
         return gpu
 

@@ -48,6 +48,11 @@ UNSUPPORTED: Final = (
     pynvml.NVML_ERROR_DEPRECATED,
 )
 
+NO_SUCH_STRUCT: Final = frozenset(
+    {*UNSUPPORTED, pynvml.NVML_ERROR_INVALID_ARGUMENT, pynvml.NVML_ERROR_NOT_SUPPORTED}
+)
+"""How a driver says that it does not know the newer of two structures."""
+
 
 def problem(error: Exception) -> GpuSamplerError:
     """What an error of the whole driver means."""
@@ -155,7 +160,7 @@ def memory(handle: Handle) -> tuple[int, int, int | None]:
         if info.version == pynvml.nvmlMemory_v2:
             return int(info.total), int(info.used), int(info.reserved)
     except pynvml.NVMLError as error:
-        if error.value not in {*UNSUPPORTED, pynvml.NVML_ERROR_INVALID_ARGUMENT}:
+        if error.value not in NO_SUCH_STRUCT:
             raise
     info = pynvml.nvmlDeviceGetMemoryInfo(handle)
     return int(info.total), int(info.used), None

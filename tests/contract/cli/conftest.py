@@ -15,6 +15,8 @@ from pfid.adapters.store_file import StateFile
 from pfid.cli.entry import main
 from pfid.config.paths import engine_dir, run_dir
 from pfid.domain.gate import Gate, GateState, ProvenTo
+from pfid.domain.gpu import AbsentReason, GpuFacts, GpuSample, PowerSource
+from pfid.domain.gpu_view import GpusView, GpuView, HolderView, WorkKind
 from pfid.domain.identity import ProcessIdentity
 from pfid.domain.outcome import Outcome
 from pfid.domain.run import EndKind, Run, RunEnd, RunSource, RunState
@@ -71,6 +73,36 @@ class Make:
     def gate(self, check="run_gone", state=GateState.PROVEN):
         return Gate(check=check, stage="watch", state=state, proven_to=ProvenTo(controls=True))
 
+    def gpus(self, **changed):
+        """One H200 in dense GEMM with the run ``train-0001`` on it; ``changed`` of GpusView."""
+        facts = GpuFacts(
+            uuid="GPU-1", index=0, name="NVIDIA H200", pci_bus_id="0000:0a:00.0", mig=False
+        )
+        last = GpuSample(
+            uuid="GPU-1",
+            at_s=time.time(),
+            utilization=1.0,
+            power_w=627.4,
+            power_source=PowerSource.ENERGY,
+            power_limit_w=700.0,
+            memory_used_bytes=120 * 1024**3,
+            absent={"tensor_activity": AbsentReason.NOT_SUPPORTED},
+        )
+        holder = HolderView(
+            pid=4242, memory_bytes=100, visible=True, username="anna", run_id="train-0001"
+        )
+        gpu = GpuView(
+            facts=facts,
+            present=True,
+            last=last,
+            kind=WorkKind.LOW_POWER,
+            kind_reason="busy_at_low_power",
+            holders=(holder,),
+            recent_utilization=(0.0, None, 1.0),
+        )
+        defaults = {"up": True, "driver": "580", "expected": 1, "visible": 1, "gpus": (gpu,)}
+        return GpusView(**{**defaults, **changed})
+
     def transition(self, outcome=Outcome.FAIL, *, about="train-0001", at_s=None, **given):
         verdict = Verdict(outcome=outcome, reason="signaled", summary="killed by 9", **given)
         return Transition(
@@ -83,8 +115,9 @@ class Make:
 
     def snapshot(self, **parts):
         health = DaemonHealth(started_at_s=1.0, ready=True, last_iteration_s=time.time())
+        gpus = parts.pop("gpus", None)
         parts = {name: tuple(part) for name, part in parts.items()}
-        return Snapshot(at_s=time.time(), health=health, **parts)
+        return Snapshot(at_s=time.time(), health=health, gpus=gpus, **parts)
 
 
 class Daemon:

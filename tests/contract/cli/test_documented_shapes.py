@@ -19,7 +19,7 @@ def documented(what):
 @pytest.fixture
 def printed(daemon, make, pfid_json):
     daemon.snapshot = make.snapshot(
-        runs=[make.run()], verdicts=[make.verdict()], gates=[make.gate()]
+        runs=[make.run()], verdicts=[make.verdict()], gates=[make.gate()], gpus=make.gpus()
     )
     daemon.events = [make.transition()]
     return pfid_json
@@ -31,6 +31,7 @@ def printed(daemon, make, pfid_json):
         ("status",),
         ("show", "train-0001"),
         ("events",),
+        ("gpus",),
         ("config", "check"),
         ("config", "show"),
         ("checks", "list"),
@@ -38,7 +39,7 @@ def printed(daemon, make, pfid_json):
     ],
 )
 def test_an_object_holds_what_the_readme_says(printed, command):
-    known = [*command[:1]] if command[0] in {"status", "show", "events"} else [*command[:2]]
+    known = [*command[:1]] if command[0] in {"status", "show", "events", "gpus"} else [*command[:2]]
     _, found = printed(*command)
     assert found.keys() - {"schema"} == documented(f"`pfid {' '.join(known)}`")
 
@@ -50,4 +51,6 @@ def test_what_stands_inside_is_documented_too(printed):
     assert status["gates"].keys() == documented("gates of `pfid status`")
     assert status["runs"][0].keys() == documented("run")
     assert status["sources"][0].keys() == documented("source")
+    (gpu,) = printed("gpus")[1]["gpus"]
+    assert gpu.keys() == documented("gpu")
     assert events["events"][0].keys() - {"source"} == documented("event")

@@ -1,0 +1,151 @@
+"""GPUs without a daemon: a sampler of our own for a few seconds, and the same view of them."""
+
+import queue
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Final, Self
+
+from pfid.adapters.gpu_worker import (
+    GpuEvent,
+    GpuSaid,
+    GpuSamplerGone,
+    GpusOnBus,
+    GpuWorker,
+    pids_are_ours,
+)
+from pfid.adapters.process_table import ProcessTable
+from pfid.bootstrap.sources import Gathered, Source, SourceKind
+from pfid.daemon.gpu_box import NVML, GpuBox
+from pfid.daemon.gpu_holders import Holders, RunTree
+from pfid.daemon.gpu_views import gpus_view
+from pfid.domain.gpu_view import GpusView
+from pfid.domain.names import RunId
+from pfid.domain.snapshot import Snapshot
+from pfid.spec.ports.gpus import SamplerProblem
+from pfid.wire.gpu import Opened, Read, Trouble
+
+INTERVAL_S: Final = 0.5
+OPEN_S: Final = 30.0
+"""Starting a driver that nobody keeps loaded takes seconds a card."""
+GIVE_UP: Final = frozenset(SamplerProblem) - {SamplerProblem.NONE, SamplerProblem.STARTING}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Looked:
+    """What was seen, and by whom: ``daemon``, ``engine`` or ``own``."""
+
+    source: str
+    view: GpusView
+
+
+def told_by(found: Gathered) -> Looked | None:
+    """The view of somebody who samples already: the daemon's, else a living engine's."""
+    sources = sorted(found.sources, key=lambda s: s.kind is not SourceKind.DAEMON)
+    for source in sources:
+        view = source.snapshot.gpus
+        if view is not None and source.kind is not SourceKind.ENDED_ENGINE:
+            return Looked(source=source.kind.value, view=view)
+    return None
+
+
+class OwnLook:
+    """A sampler of our own; runs are known from whoever watches them."""
+
+    def __init__(self, sources: tuple[Source, ...] = ()) -> None:
+        """Know the runs of ``sources``."""
+        self._events: queue.SimpleQueue[GpuEvent] = queue.SimpleQueue()
+        self._worker = GpuWorker(self._events.put, interval_s=INTERVAL_S)
+        self.box = GpuBox(
+            interval_s=INTERVAL_S, pids_are_ours=pids_are_ours(), point_s=INTERVAL_S / 2
+        )
+        self.box.sampler(NVML, time.monotonic())
+        self._processes = ProcessTable()
+        self._holders = Holders(self._processes, pids_are_ours=self.box.pids_are_ours)
+        runs = [view for source in sources for view in source.snapshot.runs]
+        self._roots = {v.run.identity.pid: v.run.run_id for v in runs if v.end is None}
+        self._names = {v.run.run_id: str(v.run.name) for v in runs}
+        self._began_s: float | None = None
+
+    def __enter__(self) -> Self:
+        self._worker.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._worker.close()
+
+    def look(self, for_s: float) -> GpusView:
+        """Sample for so long, or find out that there is nothing to be sampled."""
+        self._take(time.monotonic() + OPEN_S, until=lambda: self._began_s is not None)
+        self._take(time.monotonic() + for_s, until=lambda: False)
+        now_s = time.monotonic()
+        seen_s = now_s - (self._began_s or now_s)
+        return gpus_view(self.box, now_s, self._names, window_s=max(min(seen_s, 60.0), 1.0))
+
+    def _take(self, ends_s: float, until: Callable[[], bool]) -> None:
+        while not until() and not self._hopeless:
+            left_s = ends_s - time.monotonic()
+            if left_s <= 0:
+                return
+            try:
+                self._event(self._events.get(timeout=left_s))
+            except queue.Empty:
+                return
+
+    @property
+    def _hopeless(self) -> bool:
+        return self.box.sampler(NVML, time.monotonic()).problem in GIVE_UP
+
+    def _event(self, event: GpuEvent) -> None:
+        now_s = time.monotonic()
+        if isinstance(event, GpusOnBus):
+            self.box.on_bus = event.bus_ids
+        elif isinstance(event, GpuSamplerGone):
+            self.box.troubled(NVML, event.problem, now_s)
+        elif isinstance(event, GpuSaid):
+            report = event.report
+            if isinstance(report, Opened):
+                self.box.opened(report, now_s)
+            elif isinstance(report, Trouble):
+                self.box.trouble(report, now_s)
+            elif isinstance(report, Read):
+                self._read(report, now_s)
+
+    def _read(self, report: Read, now_s: float) -> None:
+        self._began_s = self._began_s or now_s
+        for gpu in self.box.read(report, now_s, lambda _: None):
+            listed = gpu.samples[-1].processes
+            if listed is None:
+                gpu.holders = None
+            elif listed != gpu.listed or gpu.holders is None:
+                members = {p.pid: run for p in listed if (run := self._run_of(p.pid)) is not None}
+                runs = {run: RunTree(ended=False, defunct=False) for run in self._names}
+                gpu.holders = self._holders.of(gpu, listed, members, runs)
+            gpu.listed = listed
+            gpu.changed()
+
+    def _run_of(self, pid: int) -> RunId | None:
+        """The run a process descends from, as far as its parents still live."""
+        for _ in range(64):
+            if pid in self._roots:
+                return self._roots[pid]
+            stat = self._processes.inspect(pid)
+            if stat is None or stat.parent_pid <= 1:
+                return None
+            pid = stat.parent_pid
+        return None
+
+
+def gpus_of_run(snapshots: Iterable[Snapshot], run_id: str) -> GpusView | None:
+    """The view that knows of a run's GPUs, None if nobody samples."""
+    views = [s.gpus for s in snapshots if s.gpus is not None]
+    for view in views:
+        if any(h.run_id == run_id for g in view.gpus for h in g.holders or ()):
+            return view
+    return views[0] if views else None

@@ -1,0 +1,97 @@
+"""``pfid gpus`` and the GPU side of ``pfid show``, told by a daemon and sampled by itself."""
+
+import dataclasses
+
+import pytest
+from nvml_shim import H200, H200_MIG
+
+from pfid.domain.gpu_view import WorkKind
+
+
+@pytest.fixture
+def told(daemon, make):
+    """Have the daemon say this about its GPUs."""
+
+    def say(**changed):
+        view = make.gpus(**changed)
+        daemon.snapshot = dataclasses.replace(make.snapshot(runs=[make.run()]), gpus=view)
+        return view
+
+    return say
+
+
+def test_each_gpu_is_a_line_of_what_it_does_and_for_whom(told, pfid):
+    told()
+    code, out, _ = pfid("gpus")
+    assert code == 0
+    (line,) = [line for line in out.splitlines() if "H200" in line]
+    for part in ("low power", "100 %", "627 / 700 W", "120.0 GiB", "train-0001 (anna)"):
+        assert part in line
+    assert line.rstrip()[-1] in "█@"
+
+
+def test_what_is_absent_is_null_and_named(told, pfid_json):
+    told()
+    code, found = pfid_json("gpus")
+    (gpu,) = found["gpus"]
+    assert code == 0
+    assert (gpu["tensor_activity"], gpu["absent"]) == (None, {"tensor_activity": "not_supported"})
+    assert (gpu["runs"], gpu["users"]) == (["train-0001"], ["anna"])
+    assert (found["source"], found["expected"], found["driver"]) == ("daemon", 1, "580")
+    assert gpu["recent_utilization"] == [0.0, None, 1.0]
+
+
+def test_a_gpu_that_is_missing_is_a_failure(told, pfid, pfid_json, make):
+    gone = dataclasses.replace(
+        make.gpus().gpus[0], present=False, last=None, holders=None, kind=WorkKind.UNKNOWN
+    )
+    told(gpus=(gone,), visible=0)
+    code, out, err = pfid("gpus")
+    assert code == 1
+    assert "gone" in out
+    assert "1 of 1 GPUs do not answer" in err
+    absent = pfid_json("gpus")[1]["gpus"][0]["absent"]
+    assert set(absent.values()) == {"lost"}
+    assert "utilization" in absent
+
+
+def test_a_driver_that_cannot_be_read_is_could_not_look(told, pfid):
+    told(up=False, problem="driver_mismatch", gpus=(), expected=None, visible=0)
+    code, _, err = pfid("gpus")
+    assert code == 3
+    assert "running jobs are fine" in err
+
+
+def test_one_object_cannot_be_watched(told, pfid):
+    told()
+    assert pfid("gpus", "--json", "--watch")[0] == 2
+
+
+def test_the_gpus_of_a_run_are_shown_with_it(told, pfid, pfid_json):
+    told()
+    assert "0 NVIDIA H200: low power, 100 % busy, 627 / 700 W" in pfid("show", "train-0001")[1]
+    (gpu,) = pfid_json("show", "train-0001")[1]["gpus"]
+    assert gpu["uuid"] == "GPU-1"
+
+
+def test_without_anybody_who_samples_that_is_not_known(daemon, make, pfid_json):
+    daemon.snapshot = make.snapshot(runs=[make.run()])
+    assert pfid_json("show", "train-0001")[1]["gpus"] is None
+
+
+def test_without_a_daemon_it_samples_itself(nvml, pfid_json):
+    nvml.play(H200, H200_MIG)
+    code, found = pfid_json("gpus")
+    assert code == 0
+    assert (found["source"], found["driver"], found["visible"]) == ("own", "580.95.05", 2)
+    busy, mig = found["gpus"]
+    assert (busy["kind"], busy["power_source"]) == ("matmul", "energy")
+    assert busy["power_w"] == pytest.approx(627.4, rel=0.2)
+    assert (mig["utilization"], mig["absent"]["utilization"]) == (None, "not_supported")
+
+
+def test_without_a_library_it_says_so(pfid, monkeypatch, tmp_path):
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(tmp_path))
+    code, _, err = pfid("gpus")
+    assert code == 3
+    assert "no GPU library" in err
