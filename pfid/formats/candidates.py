@@ -6,12 +6,13 @@ first byte says who should. Lines are cut at LF and CR alike, and of a line that
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Final
 
 from pfid.formats import markers, phases
+from pfid.formats.bar_rows import Row, rows_at
 from pfid.formats.dialects import (
     bar,
     composer,
@@ -28,11 +29,13 @@ from pfid.formats.reading import Reading
 
 Reader = Callable[[bytes], Reading | None]
 MAX_LINE_BYTES: Final = 16 * 1024
+_NO_ROWS: Final[tuple[Row, ...]] = ()
 
 
-Candidate = tuple[int, bytes, str, Reader | None]
+Candidate = tuple[int, bytes, str, Reader | None, Sequence[Row]]
 """A line worth a look: its offset in the block, its text without the end, what it may be
-(``step``, ``bar``, ``hf_dict``, ``marker``, ``phase``), and who reads it if it may be a step."""
+(``step``, ``bar``, ``hf_dict``, ``marker``, ``phase``), and who reads it if it may be a step.
+Or several lines: ``bars``, and no text but rows."""
 
 
 _Choice = tuple[int, re.Pattern[bytes] | None, str, Reader | None]
@@ -70,22 +73,27 @@ class Scanner:
             RegexDialect(name, pattern) for name, pattern in regex_dialects.items()
         )
 
-    def candidates(self, body: bytes) -> list[Candidate]:
+    def candidates(self, body: bytes) -> Iterable[Candidate]:
         """Return candidates in the order of their lines, each line once per reader."""
-        found: list[Candidate] = []
-        at: int | None = 0
-        while at is not None:
-            at = self._collect(body, at, found)
+        if not self._regexes:
+            return self._found(body)
+        found = list(self._found(body))
         for dialect in self._regexes:
             found += _configured(body, dialect)
-        if self._regexes:
-            found.sort(key=itemgetter(0))
+        found.sort(key=itemgetter(0))
         return found
 
-    def _collect(self, body: bytes, begin: int, found: list[Candidate]) -> int | None:
-        """Collect until a line is too long; return where the next one begins, None at the end."""
-        start = end = -1
-        text, seen = b"", 0
+    def _found(self, body: bytes) -> Iterator[Candidate]:
+        begin: int | None = 0
+        while begin is not None:
+            begin = yield from self._collect(body, begin)
+
+    def _collect(self, body: bytes, begin: int) -> Generator[Candidate, None, int | None]:
+        """Yield up to a line that is too long or a run of bars; return where the next begins."""
+        end = -1
+        start = seen = 0
+        text = b""
+        by_first_byte, whole_lines = self._by_first_byte, not self._regexes
         for match in self._everything.finditer(body, begin):
             at = match.start()
             if at >= end:
@@ -93,12 +101,23 @@ class Scanner:
                 if start < 0:
                     return end
                 text, seen = body[start:end], 0
-            for bit, trigger, kind, reader in self._by_first_byte[body[at]]:
+            for bit, trigger, kind, reader in by_first_byte[body[at]]:
                 if trigger is not None and trigger.match(body, at) is None:
                     continue
-                if not seen & bit:
-                    seen |= bit
-                    found.append((start, text, kind, reader))
+                if seen & bit:
+                    break
+                seen |= bit
+                rows = (
+                    rows_at(body, start, self._everything)
+                    if kind == "bar" and whole_lines
+                    else None
+                )
+                if not rows:
+                    yield start, text, kind, reader, _NO_ROWS
+                    break
+                yield start, b"", "bars", None, rows
+                if len(rows) > 1:
+                    return rows[-1].end()
                 break
         return None
 
@@ -169,6 +188,6 @@ def _configured(body: bytes, dialect: RegexDialect) -> Iterator[Candidate]:
     while at is not None and (hit := dialect.find(lines, at)) is not None:
         begin, end = line_around(body, hit)
         if begin >= 0:
-            yield begin, body[begin:end], "step", dialect.read
+            yield begin, body[begin:end], "step", dialect.read, _NO_ROWS
             end = _next_line(body, end)
         at = end + 1 if end < len(body) else None

@@ -6,15 +6,16 @@ alone, not on how they were cut into chunks (arrival times aside).
 """
 
 from collections import Counter, deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from pfid.domain.log_facts import LogFacts, LossSeen, Marker
 from pfid.domain.step import Phase, StepEvent
-from pfid.formats import markers, phases
+from pfid.formats import bar_rows, markers, phases
+from pfid.formats.bar_rows import Row
 from pfid.formats.candidates import MAX_LINE_BYTES, Scanner
 from pfid.formats.dialects import hf_dict, lightning, tqdm
-from pfid.formats.dialects.bar import read_bar
+from pfid.formats.dialects.bar import Bar, read_bar
 from pfid.formats.line_count import LineCount
 from pfid.formats.marker_log import MarkerLog
 from pfid.formats.reading import Reading
@@ -125,12 +126,14 @@ class LogParser:
     def _read(self, body: bytes, at_s: float | None) -> list[StepEvent]:
         events: list[StepEvent] = []
         self._lines.block(body)
-        for start, text, kind, reader in self._scanner.candidates(body):
+        for start, text, kind, reader, rows in list(self._scanner.candidates(body)):
             self._lines.at = start
             if reader is not None:
                 reading = reader(text)
                 if reading is not None:
                     self._step(reading, at_s, events)
+            elif rows:
+                self._bars(rows, at_s, events)
             elif kind == "bar":
                 self._bar(text, at_s, events)
             else:
@@ -148,8 +151,37 @@ class LogParser:
 
     def _bar(self, text: bytes, at_s: float | None, events: list[StepEvent]) -> None:
         bar = read_bar(text)
-        if bar is None:
-            return
+        if bar is not None:
+            self._drawn(bar, at_s, events)
+
+    def _bars(self, rows: Sequence[Row], at_s: float | None, events: list[StepEvent]) -> None:
+        while rows:
+            key = tqdm.key_of(int(rows[0][2]))
+            series = None if key in self._evaluation_keys else self._tracker.lone(key)
+            ran = 0
+            if series is not None and bar_rows.fits(series):
+                ran = self._run(series, rows, at_s, events)
+            if not ran:
+                self._lines.at, ran = rows[0].start(), 1
+                self._drawn(bar_rows.bar_of(rows[0]), at_s, events)
+            rows = rows[ran:]
+
+    def _run(
+        self, series: Series, rows: Sequence[Row], at_s: float | None, events: list[StepEvent]
+    ) -> int:
+        before = len(events)
+        ran = bar_rows.run(series, rows, at_s, self._gap or Phase.TRAIN, events)
+        if ran.done:
+            self._done_bar = series.key
+        if ran.taken:
+            self._dialects[tqdm.NAME] += ran.taken
+            self._tracker.went_on(series, ran.taken)
+            self._last_index = series.last_index
+        if len(events) > before:
+            self._phase, self._gap = Phase.TRAIN, None
+        return ran.rows
+
+    def _drawn(self, bar: Bar, at_s: float | None, events: list[StepEvent]) -> None:
         role = tqdm.role_of(bar)
         reading = (lightning.read(bar) or tqdm.read(bar)) if role is tqdm.BarRole.STEPS else None
         if reading is not None and reading.key not in self._evaluation_keys:
@@ -165,7 +197,7 @@ class LogParser:
             self._other_bars.setdefault(bar.description[:80], bar.unit)
 
     def _unfinished_bar(self, at_s: float, events: list[StepEvent]) -> None:
-        for _start, text, kind, _reader in self._scanner.candidates(self._tail):
+        for _start, text, kind, _reader, _rows in self._scanner.candidates(self._tail):
             if kind == "bar":
                 self._bar(text, at_s, events)
 

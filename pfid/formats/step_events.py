@@ -8,7 +8,7 @@ kinds and has every event check itself.
 
 from typing import Any, Final
 
-from pfid.domain.step import Phase, StepEvent
+from pfid.domain.step import Phase, StepClock, StepEvent
 from pfid.formats.reading import Reading
 from pfid.formats.series import Timing
 
@@ -47,5 +47,30 @@ def step_event(
     _tokens(event, reading.tokens)
     _width(event, reading.width)
     _loss(event, reading.loss)
+    _at_s(event, at_s)
+    return event
+
+
+def bar_event(  # noqa: PLR0913, PLR0917 - in the innermost loop, where packing costs as much
+    index: int,
+    seconds: float | None,
+    clock: StepClock,
+    steps: int,
+    phase: Phase,
+    writer: str,
+    at_s: float | None,
+) -> StepEvent:
+    """Return the event of a bar, which says nothing but how far it is."""
+    event = _new(StepEvent)
+    _index(event, index)
+    _seconds(event, seconds)
+    _clock(event, clock)
+    _interval_steps(event, steps)
+    _phase(event, phase)
+    _rank(event, None)
+    _writer(event, writer)
+    _tokens(event, None)
+    _width(event, None)
+    _loss(event, None)
     _at_s(event, at_s)
     return event

@@ -86,6 +86,19 @@ class Tracker:
             return [(reading, last, last.take(reading, at_s))]
         return self._sort(reading, lines, at_s, held)
 
+    def lone(self, key: str) -> Series | None:
+        """Return the one live series of a key; None if there are several, or a copy is weighed."""
+        last = self._last.get(key)
+        if last is None or key in self._held or len(self._live[key]) != 1:
+            return None
+        return last
+
+    def went_on(self, series: Series, turns: int) -> None:
+        """A lone series took so many readings by itself."""
+        self._turn += turns
+        series.last_turn = self._turn
+        self.broken = False
+
     def _sort(
         self, reading: Reading, lines: LineCount, at_s: float | None, held: list[Held] | None
     ) -> list[Taken]:

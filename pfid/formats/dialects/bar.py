@@ -20,7 +20,7 @@ _FIGURES: Final = re.compile(
 _COUNT: Final = re.compile(rb"(\d{1,15})(?:/(\d{1,15})| ?[A-Za-z]{1,20})? \Z")
 _PLAIN: Final = re.compile(
     rb" *\d{1,3}%\|[^|\[]{0,300}\| (\d{1,15})/(\d{1,15}) "
-    rb"\[(?:(\d{1,7}):)?(\d{1,9}):(\d\d)<[\d:?]{1,20}, *([\d.]{1,20})(s/it|it/s)\]\Z"
+    rb"\[(?:(\d{1,7}):)?(\d{1,9}):(\d\d)<[\d:?]{1,20}, *([\d.]{1,20})(s/it|it/s)\][^\x1b]*\Z"
 )
 """By far the commonest bar, taken in one step; all others go the long way to the same answer."""
 _HEAD: Final = re.compile(rb"(?:(.*[^ \t:])\s*:)?\s*\d{1,3}%\|")
@@ -59,7 +59,9 @@ def read_bar(raw: bytes) -> Bar | None:
     """Return the bar a line holds, None if it holds none or counts in thousands (SI)."""
     plain = _PLAIN.match(raw)
     if plain is not None:
-        return _plain_bar(plain)
+        n, total, hours, minutes, seconds, rate, unit = plain.groups()
+        elapsed_s = float(int(hours or 0) * 3600 + int(minutes) * 60 + int(seconds))
+        return plain_bar(n, total, elapsed_s, rate, unit)
     rank, text = split_label(without_ansi(raw))
     at = text.find(b"[")
     while at >= 0:
@@ -72,9 +74,8 @@ def read_bar(raw: bytes) -> Bar | None:
     return None
 
 
-def _plain_bar(found: re.Match[bytes]) -> Bar:
-    n, total, hours, minutes, seconds, rate, unit = found.groups()
-    elapsed_s = float(int(hours or 0) * 3600 + int(minutes) * 60 + int(seconds))
+def plain_bar(n: bytes, total: bytes, elapsed_s: float, rate: bytes, unit: bytes) -> Bar:
+    """Return a bar without a name, of whole figures and one of tqdm's own units."""
     rate_s = _seconds(rate, inverted=unit == b"s/it")
     return Bar(int(n), int(total), elapsed_s, rate_s, "it", "", "", False, None)
 

@@ -9,10 +9,9 @@ prints the mean seconds over its interval.
 import re
 from typing import Final
 
-from pfid.domain.step import StepClock
 from pfid.formats.line_text import split_label, without_ansi
 from pfid.formats.numbers import finite, real, stamp_s, whole
-from pfid.formats.reading import Reading
+from pfid.formats.reading import Reading, printed, stamped
 
 NAME: Final = "deepspeed"
 TRIGGERS: Final = (
@@ -30,34 +29,19 @@ _PIPE: Final = re.compile(
 def read(raw: bytes) -> Reading | None:
     """Return the reading of a line; None if it is not DeepSpeed's."""
     rank, text = split_label(without_ansi(raw))
-    pipe = _PIPE.search(text)
+    pipe = _PIPE.search(text) if b"iter time (s): " in text else None
     if pipe is not None:
         return _pipe(pipe, rank)
-    found = _STEP.search(text) or _TIMER.search(text)
+    found = _STEP.search(text) if b", skipped=" in text else None
+    found = found or _TIMER.search(text)
     index = None if found is None else whole(found[1])
     if found is None or index is None:
         return None
-    stamp = stamp_s(text[: found.start()])
-    return Reading(
-        dialect=NAME,
-        key=NAME,
-        step=index,
-        clock=StepClock.ARRIVAL if stamp is None else StepClock.STAMPED,
-        clock_s=stamp,
-        rank=rank,
-    )
+    return stamped(NAME, index, stamp_s(text[: found.start()]), rank, None)
 
 
 def _pipe(found: re.Match[bytes], rank: int | None) -> Reading | None:
     index, seconds = whole(found[1]), finite(found[3])
     if index is None or seconds is None:
         return None
-    return Reading(
-        dialect=NAME,
-        key=f"{NAME}/pipe",
-        step=index,
-        clock=StepClock.PRINTED,
-        printed_s=seconds,
-        rank=rank,
-        loss=real(found[2]),
-    )
+    return printed(NAME, f"{NAME}/pipe", index, seconds, rank, real(found[2]))

@@ -8,10 +8,9 @@ written ``lm loss:`` and ``lm-loss:``; an iteration that was skipped logs none.
 import re
 from typing import Final
 
-from pfid.domain.step import StepClock
 from pfid.formats.line_text import split_label, without_ansi
 from pfid.formats.numbers import finite, real, whole
-from pfid.formats.reading import Reading
+from pfid.formats.reading import Reading, printed
 
 NAME: Final = "megatron"
 TRIGGERS: Final = (rb"\(ms\): {1,12}\d",)
@@ -34,16 +33,15 @@ def read(raw: bytes) -> Reading | None:
     if index is None or milliseconds is None:
         return None
     loss = _LOSS.search(text, time.end())
-    return Reading(
-        dialect=NAME,
-        key=NAME,
-        step=index,
-        clock=StepClock.PRINTED,
-        printed_s=milliseconds / 1000,
+    return printed(
+        NAME,
+        NAME,
+        index,
+        milliseconds / 1000,
+        rank,
+        None if loss is None else real(loss[1]),
         total=whole(found[2]),
         pauses_inside=False,
-        rank=rank,
-        loss=None if loss is None else real(loss[1]),
         skipped=_skipped(text),
     )
 

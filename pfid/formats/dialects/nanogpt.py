@@ -7,10 +7,9 @@ or the save if there was one.
 import re
 from typing import Final
 
-from pfid.domain.step import StepClock
 from pfid.formats.line_text import split_label, without_ansi
 from pfid.formats.numbers import finite, real, whole
-from pfid.formats.reading import Reading
+from pfid.formats.reading import Reading, printed
 
 NAME: Final = "nanogpt"
 TRIGGERS: Final = (rb": loss (?:\d|nan|inf)",)
@@ -28,13 +27,5 @@ def read(raw: bytes) -> Reading | None:
     index, time = whole(found[1]), finite(found[3])
     if index is None or time is None:
         return None
-    return Reading(
-        dialect=NAME,
-        key=NAME,
-        step=index,
-        clock=StepClock.PRINTED,
-        printed_s=time / 1000 if found[4] == b"ms" else time,
-        interval=1,
-        rank=rank,
-        loss=real(found[2]),
-    )
+    seconds = time / 1000 if found[4] == b"ms" else time
+    return printed(NAME, NAME, index, seconds, rank, real(found[2]), interval=1)

@@ -7,10 +7,9 @@ the stamps. Colour codes are written even into files.
 import re
 from typing import Final
 
-from pfid.domain.step import StepClock
 from pfid.formats.line_text import split_label, without_ansi
 from pfid.formats.numbers import real, stamp_s, whole
-from pfid.formats.reading import Reading
+from pfid.formats.reading import Reading, stamped
 
 NAME: Final = "torchtitan"
 TRIGGERS: Final = (rb"INFO - (?:\x1b\[[\d;]{0,9}m){0,4}step: ",)
@@ -23,15 +22,7 @@ def read(raw: bytes) -> Reading | None:
     found = _LINE.search(text)
     if found is None:
         return None
-    index, stamp = whole(found[1]), stamp_s(text[: found.start()])
+    index = whole(found[1])
     if index is None:
         return None
-    return Reading(
-        dialect=NAME,
-        key=NAME,
-        step=index,
-        clock=StepClock.ARRIVAL if stamp is None else StepClock.STAMPED,
-        clock_s=stamp,
-        rank=rank,
-        loss=real(found[2]),
-    )
+    return stamped(NAME, index, stamp_s(text[: found.start()]), rank, real(found[2]))
