@@ -23,11 +23,15 @@ from pfid.wire.reader import (
     Follow,
     Order,
     StreamKind,
+    Took,
     Unfollow,
 )
 from pfid.workers.closing import CLOSER
 
 SAMPLER: Final = "steps"
+BATCHES_MAX: Final = 2
+"""Batches in the inbox at most, one to work on and one behind it. A batch of little but bars holds
+some 3,500 steps, about 0.05 s of work: so long a death may have to wait for its turn."""
 HUNG_STREAM_TRIES: Final = 2
 """A file on which the reader hung so often is not given to it again."""
 CRASHED_STREAM_TRIES: Final = 4
@@ -117,6 +121,7 @@ class Reading:
                 regex_dialects=dict(dialects.regex),
                 jsonl_keys={name: dict(keys) for name, keys in dialects.jsonl.items()},
                 allow_fuse=self._allow_fuse,
+                batches_max=BATCHES_MAX,
             )
         )
         for stream in list(self._core.streams.values()):
@@ -148,7 +153,10 @@ class Reading:
             return
         self._core.sampled(SAMPLER)
         if isinstance(message.report, Batch):
-            self._batch(message.report)
+            try:
+                self._batch(message.report)
+            finally:  # else the reader would wait for ever
+                self._send(Took())
         elif isinstance(message.report, Closed):
             self._closed(message.report)
 

@@ -45,6 +45,8 @@ def hear(state: Leading, ordinal: int, event: StepEvent) -> tuple[Leading, bool,
     if state.writer is None:
         return Leading(writer=who, standing=standing), True, False
     if who == state.writer:
+        if state.rival is None:  # one writer alone, as nearly always
+            return state, True, False
         return replace(state, rival=None, rival_events=0), True, False
     if standing < state.standing:
         return Leading(writer=who, standing=standing), True, True

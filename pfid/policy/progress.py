@@ -105,17 +105,17 @@ def _stepped(state: ProgressState, event: StepEvent, now_s: float) -> ProgressSt
     first = state.steps_seen == 0
     filled_by = state.phase if event.phase is Phase.TRAIN else event.phase
     longest = _faded(state.longest_gap_s, event.interval_steps)
-    state = replace(
-        state,
+    return ProgressState(
+        started_s=state.started_s,
+        sign_s=now_s,
+        phase=Phase.TRAIN,
+        phase_since_s=state.phase_since_s if state.phase is Phase.TRAIN else now_s,
         steps_seen=state.steps_seen + event.interval_steps,
         last_index=event.index,
-        sign_s=now_s,
-        first_gap_s=now_s - state.started_s if first else state.first_gap_s,
         longest_gap_s=longest if first else _remember(longest, filled_by, gap_s),
+        first_gap_s=now_s - state.started_s if first else state.first_gap_s,
+        log_grew_s=state.log_grew_s,
     )
-    if state.phase is Phase.TRAIN:
-        return state
-    return replace(state, phase=Phase.TRAIN, phase_since_s=now_s)
 
 
 def _entered(state: ProgressState, phase: Phase, now_s: float) -> ProgressState:

@@ -76,6 +76,12 @@ class Unfollow(_Order, tag="unfollow", frozen=True, kw_only=True):
     stream: int
 
 
+class Took(_Order, tag="took", frozen=True, kw_only=True):
+    """So many batches were dealt with since the last Took; see ``Configure.batches_max``."""
+
+    batches: int = 1
+
+
 class Configure(_Order, tag="configure", frozen=True, kw_only=True):
     """Dialects from configuration and the pace; holds for streams followed after it.
 
@@ -86,6 +92,8 @@ class Configure(_Order, tag="configure", frozen=True, kw_only=True):
         jsonl_keys: name to keys of a JSON-lines dialect.
         allow_fuse: follow files on FUSE as well. Right where the reader serves one user alone
             (the embedded engine): there a file that blocks harms its owner only.
+        batches_max: how many batches may be under way before the reader waits for a Took; a daemon
+            that takes longer over a batch than the reader does is not flooded. 0 for no limit.
     """
 
     poll_s: float = 0.25
@@ -93,9 +101,10 @@ class Configure(_Order, tag="configure", frozen=True, kw_only=True):
     regex_dialects: dict[str, str] = {}
     jsonl_keys: dict[str, dict[str, str]] = {}
     allow_fuse: bool = False
+    batches_max: int = 0
 
 
-Order = Follow | Unfollow | Configure
+Order = Follow | Unfollow | Took | Configure
 
 
 class _Report(msgspec.Struct, frozen=True, kw_only=True, tag_field="is"):

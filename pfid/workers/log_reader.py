@@ -22,6 +22,7 @@ from pfid.wire.reader import (
     Follow,
     Order,
     Report,
+    Took,
     Unfollow,
     decode_order,
     encode,
@@ -56,6 +57,7 @@ class LogReader:
         self._clock = ArrivalClock()
         self._files: dict[int, FollowedFile] = {}
         self._backlog: deque[FollowedFile] = deque()
+        self._under_way = 0
         self._beat_due_s = 0.0
         self._poll = select.poll()
         self._poll.register(channel.fileno(), select.POLLIN)
@@ -84,6 +86,9 @@ class LogReader:
 
     @property
     def _full(self) -> bool:
+        limit = self._configure.batches_max
+        if limit and self._under_way >= limit:
+            return True
         return self._channel.pending_bytes > FULL_BYTES
 
     def _obey(self, order: Order) -> None:
@@ -94,6 +99,8 @@ class LogReader:
             self._follow(order)
         elif isinstance(order, Unfollow):
             self._unfollow(order.stream)
+        elif isinstance(order, Took):
+            self._under_way = max(self._under_way - order.batches, 0)
 
     def _follow(self, order: Follow) -> None:
         fd = self._channel.claim()
@@ -194,6 +201,7 @@ class LogReader:
     def _pass_on(self, file: FollowedFile) -> None:
         batch = file.take_batch()
         if batch is not None:
+            self._under_way += 1
             self._report(batch)
 
     def _beat(self) -> None:

@@ -17,6 +17,7 @@ from pfid.wire.reader import (
     Closed,
     Configure,
     Follow,
+    Took,
     Unfollow,
     decode_report,
     encode,
@@ -48,6 +49,9 @@ class Follower:
 
     def unfollow(self, stream: int) -> None:
         self.owner.send(encode(Unfollow(stream=stream)), generation=self._generation)
+
+    def took(self, batches: int = 1) -> None:
+        self.owner.send(encode(Took(batches=batches)), generation=self._generation)
 
     def next_batch(self) -> Batch:
         """Return the next batch, over the reader's deaths."""

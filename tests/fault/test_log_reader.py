@@ -12,7 +12,7 @@ from following import WAIT_S
 from pfid.adapters.worker_events import WorkerEnded
 from pfid.formats.log_stream import LogParser
 from pfid.policy.worker_life import EndCause, LifeRules
-from pfid.wire.reader import Batch, Closed, CloseReason, Follow, StreamKind
+from pfid.wire.reader import Batch, Closed, CloseReason, Configure, Follow, StreamKind
 
 STEPS = StreamKind.STEPS
 
@@ -263,3 +263,22 @@ def resource_limit(pid: int, descriptors: int) -> None:
     import resource
 
     resource.prlimit(pid, resource.RLIMIT_NOFILE, (descriptors, descriptors))
+
+
+def test_an_owner_that_is_slow_is_sent_no_more_than_it_said(follower, log: Log):
+    """Six megabytes stand ready; two batches may be under way. Waiting, the reader still beats."""
+    log.write(b"a line that says nothing\n" * 250_000)
+    size = log.path.stat().st_size
+    following = follower(configure=Configure(poll_s=0.05, quiet_poll_s=0.1, batches_max=2))
+    following.follow(log.fd, Follow(stream=1))
+    offsets = [following.next_batch().offset for _ in range(2)]
+    beats = following.beats
+    while following.beats < beats + 4:
+        time.sleep(0.01)
+    assert following.reports.empty()
+    while offsets[-1] < size:
+        following.took()
+        offsets.append(following.next_batch().offset)
+    assert len(offsets) > 8
+    assert offsets == sorted(set(offsets))
+    assert following.reports.empty()
