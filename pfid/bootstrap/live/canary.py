@@ -90,6 +90,11 @@ class Canary:
         fds = (self._pidfd, self._log_fd, self._steps_fd)
         return client.ask(request, Registered, fds).metrics_url
 
+    @property
+    def pid(self) -> int:
+        """Of the process."""
+        return self._process.pid
+
     def say(self, *lines: str) -> None:
         """Append lines to the log.
 

@@ -8,8 +8,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from pfid.bootstrap.live.canary import Canary
-from pfid.domain.verdict import BOX, Entity
+from pfid.bootstrap.live import gpu_drills
+from pfid.bootstrap.live.gpu_drills import GpuGround
+from pfid.domain.verdict import BOX
 
 PORT_ADAPTERS: Final[Mapping[str, frozenset[str]]] = {
     "run": frozenset({"pidfd", "process_table"}),
@@ -35,20 +36,8 @@ DEAD_RUN: Final = (
 )
 
 
-class Ground(Protocol):
+class Ground(GpuGround, Protocol):
     """What a drill stands on."""
-
-    def canary(self, *, expect_step_s: float | None = None, older_text: str = "") -> Canary:
-        """A fresh synthetic run."""
-        ...
-
-    def good(self, about: Canary | Entity, reason: str) -> None:
-        """Wait for PASS with this reason: verdict, event, metric."""
-        ...
-
-    def bad(self, about: Canary | Entity, reason: str) -> None:
-        """Wait for FAIL likewise."""
-        ...
 
     def prove_again(self) -> None:
         """Have the daemon prove its gates again."""
@@ -65,6 +54,8 @@ class Drill:
         adapters: what is really driven.
         walk: plants and waits.
         scratch_only: needs a daemon whose limits and proofs may be spoilt, never the box's.
+        planted_gpus: needs a stand-in for NVML, and a scratch daemon that loads it.
+        last: harms what other drills stand on; walked after them.
         timeout_s: for each leg.
     """
 
@@ -73,6 +64,8 @@ class Drill:
     adapters: frozenset[str]
     walk: Callable[[Ground], None]
     scratch_only: bool = False
+    planted_gpus: bool = False
+    last: bool = False
     timeout_s: float = 30.0
 
 
@@ -214,6 +207,21 @@ def _drill(
     )
 
 
+def _gpu_drill(
+    check: str, walk: Callable[[GpuGround], None], *adapters: str, last: bool = False
+) -> Drill:
+    return Drill(
+        name=walk.__name__,
+        check=check,
+        adapters=frozenset({"nvml", *adapters}),
+        walk=walk,
+        scratch_only=True,
+        planted_gpus=True,
+        last=last,
+        timeout_s=150.0,
+    )
+
+
 DRILLS: Final = (
     _drill("run_gone", killed, "pidfd"),
     _drill("run_stalled", suspended, "process_table", "step_file", timeout_s=120.0),
@@ -227,11 +235,20 @@ DRILLS: Final = (
     _drill(
         "gate_proof_stale", old_proofs, "proof_book", "clocks", scratch_only=True, timeout_s=150.0
     ),
+    _gpu_drill("gpu_work_kind", gpu_drills.spinning_gpu, "pidfd", "process_table", "step_file"),
+    _gpu_drill("gpu_xid", gpu_drills.broken_gpu, "clocks"),
+    _gpu_drill("gpu_memory_orphaned", gpu_drills.forgotten_memory),
+    _gpu_drill("gpu_shared_unexpectedly", gpu_drills.stranger_beside, "pidfd", "process_table"),
+    _gpu_drill("gpu_lost", gpu_drills.lost_gpu),
+    _gpu_drill("gpu_telemetry_stale", gpu_drills.slow_driver, last=True),
 )
 """Every drill. Runs of all drills live at the same time; each waits for its own."""
 
 SCRATCH_LIMITS: Final[Mapping[str, Mapping[str, float]]] = {
     "run_stalled": {"train_s": 6.0, "start_s": 12.0, "suspended_s": 2.0, "factor": 2.0},
     "gate_proof_stale": {"age_s": 20.0},
+    "gpu_work_kind": {"window_s": 6.0, "hung_s": 600.0},
+    "gpu_xid": {"hardware_s": 30.0, "application_s": 20.0},
+    "gpu_telemetry_stale": {"stale_s": 6.0, "intervals": 5.0},
 }
 """Limits of the scratch daemon: short, so that a drill does not take an hour."""

@@ -2,6 +2,7 @@
 
 import tempfile
 import time
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,15 +10,18 @@ from types import TracebackType
 from typing import Final, Self
 
 from pfid.adapters.control_client import ControlClient
-from pfid.bootstrap.live.canary import Canary
+from pfid.bootstrap.live.canary import Canary, NotDeliveredError
 from pfid.bootstrap.live.drills import Drill
-from pfid.bootstrap.live.witness import Expected, Witness
+from pfid.bootstrap.live.planted_gpus import NOT_SET_UP, PlantedGpus
+from pfid.bootstrap.live.witness import POLL_S, Expected, Witness
+from pfid.domain.gpu_view import GpuView
 from pfid.domain.outcome import Outcome
 from pfid.domain.verdict import Entity
 from pfid.wire.control import Done, RunSelftest
 
 LEGS: Final = (Outcome.PASS, Outcome.FAIL, Outcome.PASS)
 PROVE_S: Final = 60.0
+SHOWN_S: Final = 30.0
 
 
 @dataclass(slots=True, kw_only=True)
@@ -41,14 +45,17 @@ class Legs:
 class DrillGround:
     """The ground of one drill, given back whole at its end."""
 
-    def __init__(self, drill: Drill, socket: Path, page_url: str) -> None:
-        """Connect to the daemon at ``socket``.
+    def __init__(
+        self, drill: Drill, socket: Path, page_url: str, gpus: PlantedGpus | None = None
+    ) -> None:
+        """Connect to the daemon at ``socket``, which has loaded ``gpus`` if there are any.
 
         Raises:
             ControlError: if nobody listens there.
         """
         self.legs = Legs()
         self._drill = drill
+        self._gpus = gpus
         self._undo = ExitStack()
         self._client = self._undo.enter_context(ControlClient(socket))
         self._witness = Witness(self._client, page_url)
@@ -71,6 +78,31 @@ class DrillGround:
         canary = Canary(self._client, folder, expect_step_s=expect_step_s, older_text=older_text)
         self._undo.callback(canary.close)
         return canary
+
+    @property
+    def gpus(self) -> PlantedGpus:
+        """The stand-in for NVML.
+
+        Raises:
+            NotDeliveredError: if there is none.
+        """
+        if self._gpus is None:
+            raise NotDeliveredError(NOT_SET_UP)
+        return self._gpus
+
+    def shown(self, uuid: str, wanted: Callable[[GpuView], bool]) -> None:
+        """Wait until the daemon's own view of a card says so.
+
+        Raises:
+            NotDeliveredError: if it never does.
+        """
+        until_s = time.monotonic() + SHOWN_S
+        while time.monotonic() < until_s:
+            view = self._witness.snapshot().gpus
+            if view is not None and any(g.facts.uuid == uuid and wanted(g) for g in view.gpus):
+                return
+            time.sleep(POLL_S)
+        raise NotDeliveredError("what the driver was made to say did not reach the daemon")
 
     def good(self, about: Canary | Entity, reason: str) -> None:
         """Wait for PASS."""

@@ -12,11 +12,14 @@ from typing import Final
 
 from pfid.adapters.control_client import ControlClient
 from pfid.bootstrap.live.drills import SCRATCH_LIMITS
+from pfid.bootstrap.live.planted_gpus import CARDS, with_stand_in
 from pfid.domain.errors import ControlError, PfidError
 
 START_S: Final = 30.0
 STOP_S: Final = 15.0
 LOG_TAIL_CHARS: Final = 2_000
+PLANTED: Final = f"[gpus]\nexpected = {CARDS}\ninterval_s = 0.5\n"
+"""The box's real cards are none of the stand-in's."""
 
 
 class ScratchDaemonError(PfidError):
@@ -24,8 +27,11 @@ class ScratchDaemonError(PfidError):
 
 
 @contextlib.contextmanager
-def scratch_daemon() -> Iterator[Path]:
+def scratch_daemon(nvml: Path | None = None) -> Iterator[Path]:
     """Start a daemon with short limits, yield its socket, and end it.
+
+    Args:
+        nvml: folder of a stand-in for NVML that it is to find first; its scenario is written.
 
     Raises:
         ScratchDaemonError: if it does not come up.
@@ -33,14 +39,14 @@ def scratch_daemon() -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="pfid-live-") as folder:
         root = Path(folder)
         config = root / "pfid.toml"
-        config.write_text(_config(root))
+        config.write_text(_config(root) + (PLANTED if nvml else ""))
         with (root / "daemon.log").open("wb") as log:
             process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
                 [sys.executable, "-P", "-m", "pfid", "daemon", "--config", str(config)],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                env=_environment(),
+                env=with_stand_in(_environment(), nvml),
                 start_new_session=True,
             )
         try:

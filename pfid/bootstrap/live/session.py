@@ -1,6 +1,7 @@
 """All drills at once through one daemon, and what they came to, check by check."""
 
 import contextlib
+import os
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -12,6 +13,7 @@ from pfid.adapters.control_client import ControlClient
 from pfid.bootstrap.live.canary import Canary
 from pfid.bootstrap.live.drills import DRILLS, Drill
 from pfid.bootstrap.live.ground import DrillGround
+from pfid.bootstrap.live.planted_gpus import NOT_SET_UP, PlantedGpus, stand_in
 from pfid.bootstrap.live.scratch import scratch_daemon
 from pfid.domain.errors import ControlError, PfidError
 from pfid.domain.gate import Gate
@@ -46,41 +48,50 @@ def run_drills(
     page_url: str | None,
     *,
     scratch: bool,
-    only: str | None = None,
     drills: Sequence[Drill] = DRILLS,
+    gpus: PlantedGpus | None = None,
     told: Callable[[DrillResult], None] = lambda _: None,
 ) -> tuple[DrillResult, ...]:
-    """Walk every drill at the same time.
+    """Walk every drill at the same time, and after them those that harm what others stand on.
 
     Args:
         socket: of the daemon.
         page_url: its metrics page; None if it serves none.
         scratch: whether that daemon is ours to spoil.
-        only: drills of one check.
         drills: which.
+        gpus: the stand-in for NVML that the daemon has loaded, None if there is none.
         told: called with each result as it comes, from the drill's thread.
     """
-    chosen = [d for d in drills if only in (None, d.check)]
 
     def walk(drill: Drill) -> DrillResult:
-        result = _walk(drill, socket, page_url, scratch=scratch)
+        result = _walk(drill, socket, page_url, scratch=scratch, gpus=gpus)
         told(result)
         return result
 
-    with ThreadPoolExecutor(max_workers=max(len(chosen), 1)) as pool:
-        return tuple(pool.map(walk, chosen))
+    with ThreadPoolExecutor(max_workers=max(len(drills), 1)) as pool:
+        together = list(pool.map(walk, [d for d in drills if not d.last]))
+    return (*together, *(walk(d) for d in drills if d.last))
 
 
-def _walk(drill: Drill, socket: Path, page_url: str | None, *, scratch: bool) -> DrillResult:
+def _walk(
+    drill: Drill,
+    socket: Path,
+    page_url: str | None,
+    *,
+    scratch: bool,
+    gpus: PlantedGpus | None,
+) -> DrillResult:
     result = DrillResult(
         drill=drill.name, check=drill.check, ok=None, adapters=tuple(sorted(drill.adapters))
     )
+    if drill.planted_gpus and gpus is None:
+        return replace(result, why=NOT_SET_UP)
     if drill.scratch_only and not scratch:
         return replace(result, why="would spoil the limits or proofs of a daemon that is in use")
     if page_url is None:
         return replace(result, why="the daemon serves no page, so no metric can be seen")
     try:
-        with DrillGround(drill, socket, page_url) as ground:
+        with DrillGround(drill, socket, page_url, gpus) as ground:
             drill.walk(ground)
             legs = ground.legs
     except (PfidError, OSError) as error:
@@ -116,12 +127,20 @@ def run_live(
         url = page_url_of(box)
         results += run_drills(box, url, scratch=False, drills=through_box, told=told)
     if spoiling:
-        with scratch_daemon() as own:
-            url = page_url_of(own)
-            results += run_drills(own, url, scratch=True, drills=spoiling, told=told)
+        results += _through_our_own(spoiling, told)
     if in_use:
         _tell(box, results)
     return tuple(results)
+
+
+def _through_our_own(
+    drills: Sequence[Drill], told: Callable[[DrillResult], None]
+) -> tuple[DrillResult, ...]:
+    nvml = stand_in(os.environ)
+    gpus = None if nvml is None else PlantedGpus(nvml)
+    with scratch_daemon(nvml) as own:
+        url = page_url_of(own)
+        return run_drills(own, url, scratch=True, drills=drills, gpus=gpus, told=told)
 
 
 def _tell(box: Path, results: Sequence[DrillResult]) -> None:

@@ -1,0 +1,348 @@
+"""Fail when a run keeps its GPUs busy with the wrong kind of work, or with none.
+
+A busy card is held against what this very card draws on its own dense GEMM (``pfid probe gemm``),
+and against its enforced limit only where nobody measured that; the verdict says which. Two sources
+must agree before a run fails: ``sm_busy_tensor_idle``: busy at full power without matrix work;
+``busy_at_low_power``: spinning, waiting, or launching; ``hung_in_collective``: likewise, and no
+step for much longer than ever; ``gpu_starved``: idle in training. ``throttled`` and
+``sensors_disagree`` are about the card; the latter says nothing about the run.
+
+Blind spot: before Hopper nothing measures tensor activity, so full power is UNKNOWN unless the run
+reports its FLOP/s. Under MIG, figures of the card are nobody's. On a card shared with others they
+cannot be told apart. What lasts less than a minute is not seen.
+
+When it fires: ``sm_busy_tensor_idle``: take a profile and look at the kernel table; masked or fp32
+attention, an optimizer without fused kernels and a missing linear-attention kernel are the usual
+ones. ``hung_in_collective``: look for the rank that is missing or behind. ``gpu_starved``: look at
+the data loader. ``throttled``: cooling, power supply, or somebody's power limit; if that is meant,
+run ``pfid probe gemm`` again. ``sensors_disagree``: reload the driver before believing any figure.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from pfid.analysis.gpu_presence import age_s, gpus_exist
+from pfid.analysis.gpu_window import newest_window
+from pfid.analysis.gpu_work import Work, WorkLimits, WorkReading, classify
+from pfid.analysis.gpu_work_cases import NO_GPM, WorkCase, card, own_gemm, work_cases
+from pfid.domain.names import RunId
+from pfid.domain.run import EndKind, RunEnd, RunState
+from pfid.domain.step import Phase
+from pfid.spec import (
+    Answers,
+    AnyCheck,
+    Check,
+    Control,
+    Entity,
+    EntityKind,
+    Hysteresis,
+    Outcome,
+    Stage,
+    Verdict,
+    World,
+    hookimpl,
+    limit,
+)
+from pfid.spec.fakes import CONTROL_SUBJECT, FixedSteps, moving, run_world
+from pfid.spec.fakes_gpus import CONTROL_HOLDER, gpus
+from pfid.spec.ports.gpus import AchievedFlops, GpuHolder, GpuState, SamplerFacts
+
+BYSTANDER_BYTES: Final = 256 * 1024**2
+"""A stranger that holds less is a monitor or a display, and does no work."""
+MEASURABLE: Final = "GPM counters (Hopper and later) or reported FLOPs would tell"
+LACKS: Final = "`pfid probe gemm` would measure its own GEMM"
+ANSWERS: Final = Answers(
+    {
+        "hung_in_collective": (Outcome.FAIL, "GPUs spin at low power and no step comes any more"),
+        "throttled": (Outcome.FAIL, "a busy GPU is held back"),
+        "busy_at_low_power": (Outcome.FAIL, "GPUs are busy at a power that does no dense work"),
+        "sm_busy_tensor_idle": (Outcome.FAIL, "GPUs are busy at full power without matrix work"),
+        "gpu_starved": (Outcome.FAIL, "the run trains and its GPUs idle"),
+        "sensors_disagree": (Outcome.FAIL, "two sensors of this GPU contradict each other"),
+        "gpu_not_present": (Outcome.UNKNOWN, "a GPU of the run does not answer"),
+        "field_unreadable": (Outcome.UNKNOWN, "a figure that is needed cannot be read"),
+        "no_comparison": (Outcome.UNKNOWN, "there is nothing to hold the power against"),
+        "window_too_short": (Outcome.UNKNOWN, "there are too few readings yet"),
+        "shared_gpu": (Outcome.UNKNOWN, "others work on the same GPU; whose work it is, is open"),
+        "tensor_activity_unknown": (
+            Outcome.UNKNOWN,
+            "GPUs are busy at full power; whether with matrix work is not measured",
+        ),
+        "phase_unknown": (Outcome.UNKNOWN, "GPUs idle; whether they should work is not known"),
+        "holders_unknown": (Outcome.UNKNOWN, "which GPUs the run is on cannot be told"),
+        "telemetry_stale": (Outcome.UNKNOWN, "there are no fresh readings"),
+        "no_clear_fault": (Outcome.PASS, "no clear sign of the wrong kind of work"),
+        "waits_by_phase": (Outcome.PASS, "GPUs idle or wait, in a phase that may"),
+        "matmul_bound": (Outcome.PASS, "GPUs are busy with matrix work"),
+        "mig_shares_the_card": (
+            Outcome.NOT_APPLICABLE,
+            "under MIG, utilisation is not told and power is the whole card's",
+        ),
+        "not_measured_here": (Outcome.NOT_APPLICABLE, "this hardware does not tell"),
+        "no_gpu": (Outcome.NOT_APPLICABLE, "the run is on no GPU"),
+        "ended": (Outcome.NOT_APPLICABLE, "the run has ended"),
+    }
+)
+WORST_FIRST: Final = tuple(ANSWERS.sentences)
+"""Of several GPUs the worst speaks; a card that is held back makes the others wait."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits(WorkLimits):
+    """Limits of DESIGN section 10, and when a spinning run hangs.
+
+    Attributes:
+        fresh_s: how old the newest batch of readings may be.
+        hung_s: seconds without a step from which a spinning run hangs.
+        hung_gaps: likewise, times its own longest gap.
+    """
+
+    fresh_s: float = limit(30.0, unit="s", factor=1.1)
+    hung_s: float = limit(120.0, unit="s", factor=1.1)
+    hung_gaps: float = limit(3.0, unit="ratio", factor=1.1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Card:
+    """One of the run's GPUs, and whether strangers work on it."""
+
+    state: GpuState
+    shared: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """What was read.
+
+    Attributes:
+        ended: whether the run has.
+        suspended: whether somebody stopped it.
+        gpus_exist: whether the box has any.
+        cards: the run's; None if that cannot be told.
+        age_s: of the newest batch.
+        flops_per_s: what the run reports to achieve on one GPU.
+        phase: None if neither log nor step file can be read.
+        stepped: whether a step was seen.
+        since_s: since the last sign of progress.
+        longest_s: longest gap of this phase, 0 if none was seen.
+    """
+
+    ended: bool
+    suspended: bool
+    gpus_exist: bool
+    cards: tuple[Card, ...] | None
+    age_s: float
+    flops_per_s: float | None
+    phase: Phase | None
+    stepped: bool
+    since_s: float
+    longest_s: float
+
+
+def observe(world: World) -> Seen:
+    """Read the run's GPUs, and what it says it does."""
+    facts, moves = world.run.facts(), world.steps.progress()
+    mine, achieved = world.gpus.mine(), world.gpus.achieved()
+    return Seen(
+        ended=facts.end is not None,
+        suspended=facts.state is RunState.SUSPENDED,
+        gpus_exist=gpus_exist(world.gpus),
+        cards=None if mine is None else tuple(_card(s, facts.run.run_id) for s in mine),
+        age_s=age_s(world.gpus.sampler()),
+        flops_per_s=None if achieved is None else achieved.flops_per_s,
+        phase=None if moves is None else moves.phase,
+        stepped=moves is not None and moves.steps_seen > 0,
+        since_s=0.0 if moves is None else moves.since_progress_s,
+        longest_s=0.0 if moves is None else moves.longest_gap_s.get(moves.phase, 0.0),
+    )
+
+
+def _card(state: GpuState, run_id: RunId) -> Card:
+    strangers = (h for h in state.holders or () if h.run_id != run_id and not h.graphics)
+    works = any(h.memory_bytes is None or h.memory_bytes >= BYSTANDER_BYTES for h in strangers)
+    return Card(state=state, shared=works)
+
+
+def judge(seen: Seen, limits: Limits) -> Verdict:
+    """Classify every card of the run and let the worst speak."""
+    early = _nothing_to_judge(seen, limits)
+    if early:
+        return ANSWERS.say(early)
+    readings = [_read(card, seen, limits) for card in seen.cards or ()]
+    idle_only = all(r.work is Work.IDLE for _, r in readings)
+    reasons = [_reason(c, r, seen, limits, idle_only=idle_only) for c, r in readings]
+    reason = min(reasons, key=WORST_FIRST.index)
+    those = [c for (c, _), its in zip(readings, reasons, strict=True) if its == reason]
+    _, reading = readings[reasons.index(reason)]
+    about_card = Entity(EntityKind.GPU, those[0].state.facts.uuid)
+    return ANSWERS.say(
+        reason,
+        *_clauses(reason, reading, those),
+        figures=_figures(reading, len(readings)),
+        entity=about_card if reason == Work.DISAGREE.value else None,
+    )
+
+
+def _nothing_to_judge(seen: Seen, limits: Limits) -> str:
+    if seen.ended:
+        return "ended"
+    if not seen.cards:
+        return "holders_unknown" if seen.cards is None and seen.gpus_exist else "no_gpu"
+    return "telemetry_stale" if seen.age_s > limits.fresh_s else ""
+
+
+def _read(card: Card, seen: Seen, limits: Limits) -> tuple[Card, WorkReading]:
+    window = newest_window(card.state.samples, limits.window_s)
+    return card, classify(window, card.state.reference, limits, seen.flops_per_s)
+
+
+def _reason(
+    card: Card, reading: WorkReading, seen: Seen, limits: Limits, *, idle_only: bool
+) -> str:
+    if not card.state.present:
+        return "gpu_not_present"
+    if card.state.facts.mig:
+        return "mig_shares_the_card"
+    if card.shared and reading.work in _OF_THE_RUN:
+        return "shared_gpu"
+    if reading.work is Work.IDLE:
+        return _idle(seen) if idle_only else Work.NO_CLEAR_FAULT.value
+    return _spins(seen, limits) if reading.work is Work.LOW_POWER else reading.work.value
+
+
+_OF_THE_RUN: Final = frozenset(
+    {Work.MATMUL, Work.NO_CLEAR_FAULT, Work.TENSOR_IDLE, Work.TENSOR_UNKNOWN, Work.LOW_POWER}
+)
+
+
+def _idle(seen: Seen) -> str:
+    if _rests(seen):
+        return "waits_by_phase"
+    return "phase_unknown" if seen.phase is None else "gpu_starved"
+
+
+def _spins(seen: Seen, limits: Limits) -> str:
+    if _rests(seen):
+        return "waits_by_phase"
+    longest_s = max(limits.hung_s, limits.hung_gaps * seen.longest_s)
+    hung = seen.phase is not None and seen.since_s >= longest_s
+    return "hung_in_collective" if hung else "busy_at_low_power"
+
+
+def _rests(seen: Seen) -> bool:
+    """Whether the run claims nothing that needs a GPU: evaluation, checkpoint, before step one."""
+    if seen.suspended:
+        return True
+    return seen.phase is not None and (seen.phase is not Phase.TRAIN or not seen.stepped)
+
+
+def _clauses(reason: str, reading: WorkReading, cards: list[Card]) -> list[str]:
+    """Which cards, held against what, and what would have to be known."""
+    numbers = ", ".join(str(c.state.facts.index) for c in cards)
+    share = reading.power_share
+    held = reading.against.value if reading.against else ""
+    return [
+        f"GPU {numbers}",
+        f"{reading.window.utilization:.0%} busy" if reading.window.utilization is not None else "",
+        f"power is {share:.0%} of {held}" if share is not None else "",
+        reading.why,
+        f"missing: {', '.join(reading.fields)}" if reading.fields else "",
+        MEASURABLE if reason == "tensor_activity_unknown" else "",
+        LACKS if reason == "no_comparison" else "",
+    ]
+
+
+def _figures(reading: WorkReading, cards: int) -> dict[str, tuple[float | None, str]]:
+    window = reading.window
+    return {
+        "gpus": (cards, "1"),
+        "window": (window.seconds, "s"),
+        "utilization": (window.utilization, "ratio"),
+        "power": (window.power_w, "W"),
+        "power_limit": (window.power_limit_w, "W"),
+        "power_share": (reading.power_share, "ratio"),
+        "tensor_activity": (window.tensor_activity, "ratio"),
+        "flops_share": (reading.flops_share, "ratio"),
+    }
+
+
+def controls(limits: Limits) -> Iterable[Control]:
+    """Real captures, both sides of each limit, and whatever has no answer."""
+    for case in work_cases(limits, limits.hung_s):
+        yield _of_case(case)
+    yield from _hangs(limits)
+    busy = card(seconds=limits.window_s, reference=own_gemm())
+    other = GpuHolder(pid=77, memory_bytes=2 * BYSTANDER_BYTES, uid=1001, username="other")
+    small = GpuHolder(pid=78, memory_bytes=BYSTANDER_BYTES // 2, uid=0, username="root")
+    yield _on("shared", "shared_gpu", _held(busy, other))
+    yield _on("monitor_beside", "matmul_bound", _held(busy, small))
+    yield _on("nothing_told", "holders_unknown", busy, held=None)
+    yield _on("on_no_gpu", "no_gpu", busy, held=())
+    yield _on("box_without_gpus", "no_gpu", held=None, counted=None)
+    for name, age, code in (
+        ("just_fresh", limits.fresh_s * 0.99, "matmul_bound"),
+        ("stale", limits.fresh_s * 1.01, "telemetry_stale"),
+    ):
+        yield _on(name, code, busy, how=SamplerFacts(since_success_s=age))
+    dead: dict[str, Any] = {"sm_activity": 0.0, "tensor_activity": 0.0}
+    idle = card(77.7, seconds=limits.window_s, utilization=0.0, **dead)
+    yield _on("suspended", "waits_by_phase", idle, run=run_world(state=RunState.SUSPENDED))
+    end = RunEnd(kind=EndKind.EXITED, exit_code=0, signal=None, at_s=0.0)
+    yield _on("over", "ended", idle, run=run_world(end=end))
+
+
+def _hangs(limits: Limits) -> Iterable[Control]:
+    a100 = card(70.0, 400.0, seconds=limits.window_s, **NO_GPM)
+    gap_s = 2 * limits.hung_s
+    for name, since_s, longest_s, code in (
+        ("not_hung_yet", limits.hung_s * 0.99, 1.0, "busy_at_low_power"),
+        ("just_hung", limits.hung_s * 1.01, 1.0, "hung_in_collective"),
+        ("longest_gap_not_over", gap_s * 0.99, gap_s / limits.hung_gaps, "busy_at_low_power"),
+        ("beyond_longest_gap", gap_s * 1.01, gap_s / limits.hung_gaps, "hung_in_collective"),
+    ):
+        moves = moving(since_progress_s=since_s, longest_gap_s={Phase.TRAIN: longest_s})
+        yield _on(name, code, a100, moves=moves)
+
+
+def _held(state: GpuState, *others: GpuHolder) -> GpuState:
+    return replace(state, holders=(CONTROL_HOLDER, *others))
+
+
+def _of_case(case: WorkCase) -> Control:
+    flops = case.flops_per_s
+    reports = None if flops is None else AchievedFlops(flops_per_s=flops, window_s=60.0)
+    control = _on(case.name, case.reason, *case.cards, moves=case.moves, reports=reports)
+    if not case.about_card:
+        return control
+    return replace(control, entity=Entity(EntityKind.GPU, case.cards[0].facts.uuid))
+
+
+def _on(name: str, code: str, *states: GpuState, **more: Any) -> Control:
+    moves = more.pop("moves", moving(since_progress_s=1.0))
+    run: World = more.pop("run", run_world())
+    world = World(
+        subject=CONTROL_SUBJECT,
+        run=run.run,
+        steps=FixedSteps(moves=moves),
+        gpus=gpus(*states, **more),
+    )
+    return ANSWERS.control(name, code, world)
+
+
+@hookimpl
+def pfid_checks() -> Iterable[AnyCheck]:
+    """Hand the check over."""
+    yield Check(
+        name="gpu_work_kind",
+        stage=Stage.WATCH,
+        observe=observe,
+        judge=judge,
+        reasons=ANSWERS.reasons,
+        controls=controls,
+        limits=Limits(),
+        hysteresis=Hysteresis(fire_m=3, fire_n=4, clear_k=2, floor_s=45.0, unknown_k=2),
+        cadence_s=15.0,
+        reads=("run", "steps", "gpus"),
+        runbook=__doc__,
+    )

@@ -1,0 +1,213 @@
+"""Fail when the driver reported a critical error (Xid) of a GPU.
+
+Errors are told apart by NVIDIA's catalogue. ``fatal_error`` and ``hardware_error`` are the card's:
+the first stands until the driver was loaded again, the second for a day. ``application_error`` is a
+program's, stands for ten minutes, and is about the run whose process the driver named, if that is
+one; the driver may name a bystander, so a program that belongs to no run is nobody's failure here.
+
+Blind spot: only errors since pfid began to listen are known, and after a fatal one nothing more is
+read. An error of the network between cards shows up elsewhere.
+
+When it fires: ``fatal_error``: the runs on this card are over or will hang; drain the box, reload
+the driver or restart. ``hardware_error``: finish or move what runs, then reset the card; ECC errors
+that come back mean another card. ``application_error``: the run's own log, and a sanitizer run.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pfid.analysis.gpu_xids import XidClass, meaning
+from pfid.domain.gpu import XidEvent
+from pfid.domain.names import RunId
+from pfid.spec import (
+    Answers,
+    AnyCheck,
+    Check,
+    Control,
+    Entity,
+    EntityKind,
+    Outcome,
+    Scope,
+    Severity,
+    Stage,
+    Verdict,
+    World,
+    hookimpl,
+    limit,
+)
+from pfid.spec.fakes import CONTROL_RUN, FixedClock
+from pfid.spec.fakes_gpus import (
+    CONTROL_GPU_SUBJECT,
+    CONTROL_UUID,
+    NEWEST_S,
+    gpu_state,
+    gpus,
+)
+from pfid.spec.ports.gpus import GpuXid, SamplerFacts, SamplerProblem
+
+ANSWERS: Final = Answers(
+    {
+        "no_recent_errors": (Outcome.PASS, "the driver reported no recent error of this GPU"),
+        "program_of_no_run": (Outcome.PASS, "a program that is no run of pfid failed on this GPU"),
+        "fatal_error": (Outcome.FAIL, "this GPU is lost until its driver is loaded again"),
+        "hardware_error": (Outcome.FAIL, "this GPU reported an error of its own"),
+        "application_error": (Outcome.FAIL, "the run's program made an error on its GPU"),
+        "uncatalogued_error": (Outcome.UNKNOWN, "an error was reported that pfid does not know"),
+        "not_listening": (Outcome.UNKNOWN, "the driver cannot be asked for errors"),
+        "not_seen": (Outcome.UNKNOWN, "this GPU was never seen"),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """How long an error stands.
+
+    Attributes:
+        hardware_s: one of the card's that it survived.
+        application_s: one of a program's.
+    """
+
+    hardware_s: float = limit(86_400.0, unit="s", factor=1.1)
+    application_s: float = limit(600.0, unit="s", factor=1.1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Error:
+    """One error, how long ago, and whose process it was."""
+
+    code: int
+    age_s: float
+    run_id: RunId | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """Errors of this GPU, None if it was never seen; whether the driver is listened to."""
+
+    errors: tuple[Error, ...] | None
+    listening: bool
+
+
+def observe(world: World) -> Seen:
+    """Read what was reported of the GPU."""
+    mine, now_s = world.gpus.mine(), world.clock.now_s()
+    xids = mine[0].xids if mine else ()
+    errors = tuple(
+        Error(code=x.event.code, age_s=now_s - x.event.at_s, run_id=x.run_id) for x in xids
+    )
+    return Seen(
+        errors=errors if mine else None,
+        listening=world.gpus.sampler().problem in {SamplerProblem.NONE, SamplerProblem.FATAL_XID},
+    )
+
+
+def judge(seen: Seen, limits: Limits) -> Verdict:
+    """Let the worst error that still stands speak."""
+    if seen.errors is None:
+        return ANSWERS.say("not_seen")
+    standing = {_reason(e, limits): e for e in seen.errors}  # the newest of its kind
+    for reason in _WORST_FIRST:
+        if reason in standing:
+            return _say(reason, standing[reason], seen.errors)
+    return ANSWERS.say("no_recent_errors" if seen.listening else "not_listening")
+
+
+_WORST_FIRST: Final = (
+    "fatal_error",
+    "hardware_error",
+    "application_error",
+    "uncatalogued_error",
+    "program_of_no_run",
+)
+
+
+def _reason(error: Error, limits: Limits) -> str:
+    """Reason code of an error that still stands, "" for one that does not."""
+    known = meaning(error.code)
+    if known is not None and known.kind is XidClass.FATAL:
+        return "fatal_error"
+    if known is None or known.kind is XidClass.HARDWARE:
+        code = "uncatalogued_error" if known is None else "hardware_error"
+        return code if error.age_s <= limits.hardware_s else ""
+    if known.kind is XidClass.FOLLOW_UP or error.age_s > limits.application_s:
+        return ""
+    return "program_of_no_run" if error.run_id is None else "application_error"
+
+
+def _say(reason: str, error: Error, errors: tuple[Error, ...]) -> Verdict:
+    known, run_id = meaning(error.code), error.run_id
+    about_run = reason == "application_error" and run_id is not None
+    return ANSWERS.say(
+        reason,
+        f"Xid {error.code}" + (f", {known.means}" if known else ""),
+        figures={
+            "xid": (error.code, "1"),
+            "age": (error.age_s, "s"),
+            "reported": (sum(e.code == error.code for e in errors), "1"),
+        },
+        entity=Entity(EntityKind.RUN, run_id or "") if about_run else None,
+    )
+
+
+def controls(limits: Limits) -> Iterable[Control]:
+    """Each class, each limit from both sides, and errors that are nobody's."""
+    yield _control("quiet", "no_recent_errors")
+    yield _control("fell_off_the_bus", "fatal_error", _xid(79, 10 * limits.hardware_s))
+    stopped = SamplerFacts(problem=SamplerProblem.FATAL_XID, since_success_s=1e4)
+    yield _control("nothing_read_since", "fatal_error", _xid(119, 5.0), how=stopped)
+    for name, share, code in (
+        ("recent", 0.99, "hardware_error"),
+        ("old", 1.01, "no_recent_errors"),
+    ):
+        yield _control(f"{name}_ecc", code, _xid(48, limits.hardware_s * share))
+    mine = CONTROL_RUN.run_id
+    ours = _xid(31, limits.application_s * 0.99, run_id=mine)
+    about_run = Entity(EntityKind.RUN, mine)
+    yield _control("page_fault_of_a_run", "application_error", ours, entity=about_run)
+    old = _xid(31, limits.application_s * 1.01, run_id=mine)
+    yield _control("page_fault_long_ago", "no_recent_errors", old)
+    yield _control("page_fault_of_a_bystander", "program_of_no_run", _xid(31, 5.0))
+    yield _control("clean_up_only", "no_recent_errors", _xid(45, 5.0, run_id=mine))
+    yield _control("card_and_program", "hardware_error", _xid(94, 5.0), ours)
+    yield _control("code_from_the_future", "uncatalogued_error", _xid(999, 5.0))
+    yield _control("code_of_long_ago", "no_recent_errors", _xid(999, limits.hardware_s * 1.01))
+    hung = SamplerFacts(problem=SamplerProblem.HUNG, since_success_s=100.0)
+    yield _control("deaf", "not_listening", how=hung)
+    yield _control("no_such_card", "not_seen", held=())
+
+
+def _xid(code: int, age_s: float, **more: Any) -> GpuXid:
+    event = XidEvent(uuid=CONTROL_UUID, code=code, at_s=NEWEST_S - age_s, pid=4242)
+    return GpuXid(event=event, **more)
+
+
+def _control(
+    name: str, code: str, *xids: GpuXid, entity: Entity | None = None, **more: Any
+) -> Control:
+    world = World(
+        subject=CONTROL_GPU_SUBJECT,
+        clock=FixedClock(wall_s=NEWEST_S),
+        gpus=gpus(gpu_state(xids=xids), **more),
+    )
+    return Control(name=name, world=world, expect=ANSWERS.reasons[code], reason=code, entity=entity)
+
+
+@hookimpl
+def pfid_checks() -> Iterable[AnyCheck]:
+    """Hand the check over."""
+    yield Check(
+        name="gpu_xid",
+        stage=Stage.WATCH,
+        scope=Scope.GPU,
+        severity=Severity.CRITICAL,
+        observe=observe,
+        judge=judge,
+        reasons=ANSWERS.reasons,
+        controls=controls,
+        limits=Limits(),
+        cadence_s=5.0,
+        reads=("clock", "gpus"),
+        runbook=__doc__,
+    )
