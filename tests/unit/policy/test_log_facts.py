@@ -1,0 +1,42 @@
+"""Several logs of one run, taken together."""
+
+from pfid.policy.log_facts import together
+from pfid.spec.ports.log import LogFacts, LossSeen, Marker, MarkerSeen
+
+
+def test_no_log_is_no_facts():
+    assert together([]) is None
+
+
+def test_one_log_is_itself():
+    facts = LogFacts(writers=2)
+    assert together([facts]) is facts
+
+
+def test_two_logs_of_one_writer_each_are_no_second_writer():
+    both = together([LogFacts(writers=1, bytes_read=3), LogFacts(writers=1, bytes_read=4)])
+    assert both is not None
+    assert (both.writers, both.bytes_read) == (1, 7)
+
+
+def test_markers_add_up_and_the_earliest_line_is_shown():
+    late = MarkerSeen(count=1, first_line=9, first_at_s=20.0, line="late")
+    early = MarkerSeen(count=2, first_line=3, first_at_s=10.0, line="early", quoted=1)
+    quoted = MarkerSeen(count=0, first_line=1, quoted=5)
+    both = together([LogFacts(markers={Marker.TRACEBACK: m}) for m in (quoted, late, early)])
+    assert both is not None
+    seen = both.markers[Marker.TRACEBACK]
+    assert (seen.count, seen.quoted, seen.line) == (3, 6, "early")
+
+
+def test_losses_told_twice_are_kept_once():
+    losses = tuple(LossSeen(index=i, value=1.0) for i in range(3))
+    both = together([LogFacts(losses=losses), LogFacts(losses=losses[:1])])
+    assert both is not None
+    assert both.losses == losses
+
+
+def test_one_log_that_moved_means_moved():
+    both = together([LogFacts(), LogFacts(moved=True)])
+    assert both is not None
+    assert both.moved is True
