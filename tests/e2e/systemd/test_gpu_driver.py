@@ -1,0 +1,56 @@
+"""A driver that hangs takes its helper with it, and neither the daemon nor the watchdog."""
+
+import re
+import time
+
+import pytest
+from nvml_shim import H200, HANG, Shim
+
+pytestmark = [
+    pytest.mark.full,
+    pytest.mark.root,
+    pytest.mark.needs("systemd-nspawn", "gcc"),
+    pytest.mark.timeout(120),
+]
+
+UNIT = "pfid.service"
+WATCHDOG_S = 4
+DROP_IN = f"/run/systemd/system/{UNIT}.d/shim.conf"
+PAGE = (
+    "import urllib.request as u; print(u.urlopen('http://127.0.0.1:19866/metrics').read().decode())"
+)
+
+
+def value(box, name):
+    """A figure of the page, None where it is not there."""
+    page = box.user("bob", "/opt/pfid/bin/python", "-c", PAGE).stdout
+    found = re.search(rf"(?m)^{re.escape(name)} (.*)$", page)
+    return None if found is None else float(found[1])
+
+
+def test_a_hung_driver_call_does_not_restart_the_daemon(box):
+    shim = Shim(box.shim)
+    shim.play(H200)
+    box.shim.chmod(0o777)
+    library = "[Service]\nEnvironment=LD_LIBRARY_PATH=/opt/shim\nReadWritePaths=/opt/shim\n"
+    box.write(DROP_IN, f"{library}WatchdogSec={WATCHDOG_S}\n")
+    box.root("systemctl", "daemon-reload")
+    box.root("systemctl", "restart", UNIT)
+    try:
+        box.until("a GPU", lambda: value(box, "pfid_nvml_up") == 1, 40)
+        pid, restarts = box.main_pid(), box.show(UNIT, "NRestarts")
+        shim.change(0, utilization=HANG)
+        shim.forget_calls()
+        hangs = lambda: "nvmlDeviceGetUtilizationRates" in {name for _, name, _ in shim.calls()}  # noqa: E731
+        box.until("the call that hangs", hangs, 30)
+        since_s = time.monotonic()
+        box.until("the word of it", lambda: value(box, "pfid_nvml_up") != 1, 60)
+        box.until("three watchdogs", lambda: time.monotonic() - since_s > 3 * WATCHDOG_S, 60)
+        assert (box.main_pid(), box.show(UNIT, "NRestarts")) == (pid, restarts)
+        assert box.show(UNIT, "ActiveState") == "active"
+        assert box.json("alice", "status")["gates"]["proven"] > 0
+    finally:
+        box.root("rm", "-f", DROP_IN)
+        box.root("systemctl", "daemon-reload")
+        box.root("systemctl", "restart", UNIT)
+    assert box.show(UNIT, "Result") == "success"

@@ -1,0 +1,151 @@
+"""The unit under a real systemd: start, reload, watchdog, stop; and nothing the sandbox refuses."""
+
+import json
+
+import pytest
+
+pytestmark = [
+    pytest.mark.full,
+    pytest.mark.root,
+    pytest.mark.needs("systemd-nspawn"),
+    pytest.mark.timeout(120),
+]
+
+UNIT = "pfid.service"
+CONFIG = "/etc/pfid/pfid.toml"
+SLOW_CHECK = """\
+'''Take long to prove. Blind spot: everything.'''
+import time
+time.sleep(6)
+raise RuntimeError("too late to be of use")
+"""
+PLUGINS = "/etc/pfid/plugins"
+
+
+def stamp(box, key):
+    """A moment in the unit's life, monotonic microseconds."""
+    return int(box.show(UNIT, f"{key}TimestampMonotonic"))
+
+
+def configure(box, text):
+    box.write(CONFIG, text)
+    box.root("chmod", "644", CONFIG)
+
+
+def gates(box):
+    return box.json("alice", "status")["gates"]
+
+
+def test_systemd_hears_ready_only_after_the_self_test(box):
+    configure(box, f'plugins.directories = ["{PLUGINS}"]\n')
+    box.write(f"{PLUGINS}/slow.py", SLOW_CHECK)
+    box.root("chmod", "644", f"{PLUGINS}/slow.py")
+    try:
+        box.root("systemctl", "restart", "--no-block", UNIT)
+        box.until("a self-test under way", lambda: box.show(UNIT, "SubState") == "start", 20)
+        assert not gates(box) if box.json("alice", "status").get("sources") else True
+        box.until("READY", lambda: box.show(UNIT, "ActiveState") == "active", 60)
+        began, ready = stamp(box, "ExecMainStart"), stamp(box, "ActiveEnter")
+        assert ready - began > 6_000_000, "READY came before the slow check was looked at"
+        assert gates(box)["proven"] > 0
+        assert gates(box)["unproven"] >= 1
+    finally:
+        box.root("rm", "-f", CONFIG, f"{PLUGINS}/slow.py")
+        box.root("systemctl", "restart", UNIT)
+    told = gates(box)
+    assert told["proven"] > 0
+
+
+def test_it_runs_as_its_own_user_without_any_capability(box):
+    status = box.read(f"/proc/{box.main_pid()}/status")
+    fields = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
+    (uid,) = set(fields["Uid"].split())
+    assert uid == box.root("id", "-u", "pfid").stdout.strip() != "0"
+    for kind in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"):
+        assert int(fields[kind], 16) == 0, kind
+    assert fields["NoNewPrivs"] == "1"
+    assert fields["Seccomp"] == "2"
+
+
+def test_installing_again_changes_nothing(box):
+    done = box.root("/opt/pfid/bin/python", "-P", "-m", "pfid", "service", "install", "--json")
+    told = json.loads(done.stdout)
+    assert (told["steps"], told["problems"]) == ([], [])
+    status = box.root("/opt/pfid/bin/python", "-P", "-m", "pfid", "service", "status")
+    assert "current  /etc/systemd/system/pfid.service" in status.stdout
+
+
+def test_a_reload_takes_a_good_configuration_and_refuses_a_bad_one_whole(box):
+    pid = box.main_pid()
+    assert gates(box)["disabled"] == 0
+    try:
+        configure(box, "checks.run_stalled.enabled = false\n")
+        box.root("systemctl", "reload", UNIT)
+        box.until("the new one", lambda: gates(box)["disabled"] == 1, 30)
+        configure(box, "checks.run_stalled.enabled = true\nnonsense = 1\n")
+        box.root("systemctl", "reload", UNIT)
+        refused = "configuration refused, the old one stays"
+        box.until("the refusal", lambda: refused in box.journal("-u", UNIT), 30)
+        assert gates(box)["disabled"] == 1
+    finally:
+        box.root("rm", "-f", CONFIG)
+        box.root("systemctl", "reload", UNIT)
+    box.until("the defaults", lambda: gates(box)["disabled"] == 0, 30)
+    assert box.main_pid() == pid
+    assert box.show(UNIT, "ActiveState") == "active"
+
+
+def test_a_configuration_it_refuses_is_not_tried_again_and_again(box):
+    box.root("systemctl", "stop", UNIT)
+    configure(box, "nonsense = 1\n")
+    try:
+        assert box.root("systemctl", "start", UNIT, check=False).returncode != 0
+        assert box.show(UNIT, "ActiveState") == "failed"
+        assert box.show(UNIT, "ExecMainStatus") == "2"
+    finally:
+        box.root("rm", "-f", CONFIG)
+        box.root("systemctl", "reset-failed", UNIT)
+        box.root("systemctl", "start", UNIT)
+
+
+def test_the_watchdog_restarts_a_daemon_that_stands_still(box):
+    quick = f"/run/systemd/system/{UNIT}.d/quick.conf"
+    box.write(quick, "[Service]\nWatchdogSec=4\n")
+    box.root("systemctl", "daemon-reload")
+    box.root("systemctl", "restart", UNIT)
+    try:
+        pid = box.main_pid()
+        before = int(box.show(UNIT, "NRestarts"))
+        box.root("kill", "-STOP", str(pid))
+        state = box.read(f"/proc/{pid}/stat").rpartition(")")[2].split()[0]
+        assert state == "T", "the fault was not delivered"
+        box.until("a restart", lambda: int(box.show(UNIT, "NRestarts")) > before, 60)
+        box.until("READY", lambda: box.show(UNIT, "ActiveState") == "active", 60)
+        assert box.main_pid() != pid
+        said = box.journal("-u", UNIT)
+        assert "Watchdog timeout" in said
+        assert "Current thread" in said or "Thread 0x" in said, "no stacks in the journal"
+    finally:
+        box.root("rm", "-f", quick)
+        box.root("systemctl", "daemon-reload")
+        box.root("systemctl", "restart", UNIT)
+
+
+def test_it_stops_within_its_time_while_clients_hang_on_it(box):
+    hang = (
+        "import socket, time; a = socket.create_connection(('127.0.0.1', 19866));"
+        "b = socket.socket(socket.AF_UNIX); b.connect('/run/pfid/control.sock');"
+        "a.send(b'GET /metr'); b.send(b'half'); print('hanging', flush=True); time.sleep(600)"
+    )
+    log = "/home/alice/hang.log"
+    box.unit("alice", "hang", "/opt/pfid/bin/python", "-c", hang, output=log)
+    box.until("clients that hang", lambda: "hanging" in box.read(log), 20)
+    box.root("systemctl", "stop", UNIT)
+    try:
+        assert box.show(UNIT, "Result") == "success"
+        assert box.show(UNIT, "ExecMainCode") == "1", "it was killed, it did not exit"
+        assert box.show(UNIT, "ExecMainStatus") == "0"
+        assert box.show(UNIT, "ControlGroup") == "", "something of it is left"
+    finally:
+        box.root("systemctl", "start", UNIT)
+        box.root("systemctl", "stop", "hang.service")
