@@ -25,6 +25,7 @@ COMMANDS: Final = {
     "status": "Show all runs, verdicts and gates.",
     "steps": "Read step times out of logs.",
     "stop": "Stop a run, recording who and why.",
+    "trace": "Say where device time goes, out of profiler traces.",
 }
 """Every command with its line of help; module ``pfid.cli.NAME`` holds it as ``command``."""
 

@@ -1,0 +1,129 @@
+"""What ``pfid trace`` says of a ``key_averages`` table; what it cannot know is null."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from pfid.analysis.kernel_closure import LOW_CLOSURE
+from pfid.cli.trace_notes import Note
+from pfid.cli.trace_reading import ReadAverages
+from pfid.cli.trace_report import Asked, capability_text, identity_json, us
+from pfid.domain.kernel import KernelClass, KernelIdentity
+from pfid.formats.kernel_names.identity import identify
+from pfid.formats.trace.key_averages import AverageRow, Averages, key_of
+
+EVIDENCE_SHOWN = 3
+
+
+def report_of_averages(read: ReadAverages, asked: Asked) -> dict[str, Any]:
+    """Put together what one table says."""
+    table = read.averages
+    rows = sorted(table.device, key=lambda row: -row.self_device_ns)
+    named = [(row, identify(key_of(row))) for row in rows]
+    total_ns = sum(row.self_device_ns for row in rows)
+    wall_ns = asked.wall_ns
+    share = total_ns / wall_ns if wall_ns and rows else None
+    flops = table.flops
+    return {
+        "file": read.name,
+        "rank": None,
+        "device": {"name": None, "capability": capability_text(asked.capability), "count": None},
+        "rows": sum(row.calls for row in rows),
+        "sum_us": us(total_ns) if rows else None,
+        "union_us": None,
+        "kernels_only": None,
+        "closure": None,
+        "sum_share": share,
+        "wall_us": us(wall_ns) if wall_ns else None,
+        "wall_source": "given" if wall_ns else None,
+        "classes": _classes(named, total_ns),
+        "communication": None,
+        "generations": [],
+        "kernels": [_kernel(row, one, total_ns) for row, one in named],
+        "steps": [],
+        "launches": None,
+        "expectations": [
+            {
+                "pattern": one.pattern,
+                "calls": one.calls,
+                "per_step": one.per_step,
+                "outcome": "unknown",
+                "counts": [],
+                "why": "a table of averages has no steps and cuts names; give the trace",
+            }
+            for one in asked.expectations
+        ],
+        "flops": None
+        if flops is None
+        else {"total": flops, "per_second": flops / (wall_ns / 1e9) if wall_ns else None},
+        "reading": None,
+        "notes": [{"code": code, "text": text} for code, text in _notes(table, share)],
+    }
+
+
+def _classes(named: list[tuple[AverageRow, KernelIdentity]], total_ns: int) -> dict[str, Any]:
+    found = {}
+    for kind in KernelClass:
+        mine = [row for row, identity in named if identity.kind is kind]
+        if mine:
+            sum_ns = sum(row.self_device_ns for row in mine)
+            found[kind.value] = {
+                "calls": sum(row.calls for row in mine),
+                "sum_us": us(sum_ns),
+                "union_us": None,
+                "share": sum_ns / total_ns if total_ns else 0.0,
+            }
+    return found
+
+
+def _kernel(row: AverageRow, identity: KernelIdentity, total_ns: int) -> dict[str, Any]:
+    return {
+        "name": row.name,
+        "calls": row.calls,
+        "total_us": us(row.self_device_ns),
+        "min_us": None,
+        "p50_us": None,
+        "p50_error": None,
+        "max_us": None,
+        "share": row.self_device_ns / total_ns if total_ns else 0.0,
+        **identity_json(identity),
+    }
+
+
+def _notes(table: Averages, share: float | None) -> Iterator[Note]:
+    if table.cut:
+        yield "cut", "the table has no closing rule; what follows holds for the rows before"
+    if not table.device:
+        why = "its rows of kernels are missing" if table.device_column else "it is of the CPU only"
+        yield "no_device_rows", f"the table has no device rows ({why}), so there is no kernel table"
+        return
+    total_ns = sum(row.self_device_ns for row in table.device)
+    doubles = table.doubles()
+    if doubles:
+        pairs = "; ".join(
+            f"{host.name} = {kernel.name} ({host.calls} calls, {us(host.self_device_ns):,.1f} us)"
+            for host, kernel in doubles[:EVIDENCE_SHOWN]
+        )
+        yield (
+            "double_count",
+            (
+                f"the whole table sums to {table.unfiltered_ns / total_ns:.0%} of its device rows:"
+                f" {len(doubles)} operators repeat their kernel's time, e.g. {pairs};"
+                " only device rows are counted"
+            ),
+        )
+    if table.footer_ns and abs(total_ns / table.footer_ns - 1) > 0.01:
+        yield (
+            "footer_differs",
+            f"the rows shown are {total_ns / table.footer_ns:.1%} of the total below the table",
+        )
+    if share is not None and share > 1:
+        yield "sum_over_wall", f"rows sum to {share:.1%} of the wall clock given"
+    if share is not None and share < LOW_CLOSURE:
+        yield "low_closure", f"device rows cover {share:.1%} of the wall clock, below 60%"
+    cut_ns = sum(r.self_device_ns for r in table.device if identify(key_of(r)).truncated)
+    if cut_ns:
+        yield (
+            "names_cut",
+            f"names of {cut_ns / total_ns:.1%} of device time are cut off: generation unknown",
+        )
+    yield "averages_only", "a table of averages tells no least, p50, most, union or steps"

@@ -1,0 +1,236 @@
+"""What a reader of a kernel table must be told beside it: facts, each with its figure."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from pfid.analysis.kernel_closure import LOW_CLOSURE, Closure, WallSource
+from pfid.analysis.kernel_decomposition import Hidden, by_generation
+from pfid.analysis.kernel_launches import Attention, Experts, Launches
+from pfid.analysis.kernel_steps import outside
+from pfid.analysis.kernel_table import KernelTally
+from pfid.cli.trace_reading import ReadTrace
+from pfid.domain.kernel import KernelClass
+from pfid.formats.kernel_names.capability import Device
+
+Note = tuple[str, str]
+WORTH_SAYING: Final = 0.01
+"""Share of device time below which a generation or a tier is not worth a sentence."""
+MAJOR: Final = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """All that the notes are made of."""
+
+    read: ReadTrace
+    device: Device
+    closure: Closure | None
+    launches: Launches
+    hidden: Hidden | None
+
+
+def notes(facts: Facts) -> Iterator[Note]:
+    """Say what must be said, the reading first."""
+    yield from _reading(facts)
+    if not facts.read.table.used:
+        yield _no_device_rows(facts)
+        return
+    yield from _closure(facts)
+    yield from _communication(facts)
+    yield from _generations(facts)
+    yield from _kinds(facts)
+    yield from _flags(facts)
+
+
+def _reading(facts: Facts) -> Iterator[Note]:
+    reading = facts.read.reading
+    if facts.read.broken:
+        yield "cut", f"{facts.read.broken}; what follows holds for what was read before"
+    elif reading.cut:
+        yield (
+            "cut",
+            (
+                f"the file ends in its middle after {reading.bytes_read:,} bytes; what follows"
+                " holds for the whole records before"
+            ),
+        )
+    if reading.damaged:
+        yield "damaged", f"{reading.damaged:,} records could not be parsed and were skipped"
+    if reading.rejected:
+        yield "rejected", f"{reading.rejected:,} rows without usable times were left out"
+    if reading.parser_from_byte:
+        yield (
+            "slow_way",
+            (
+                f"from byte {reading.parser_from_byte:,} on the file is not as Kineto writes it; it"
+                " was read by the full parser"
+            ),
+        )
+    if facts.read.table.steps_late:
+        yield "steps_late", "steps were told after their rows; nothing can be said by step"
+
+
+def _no_device_rows(facts: Facts) -> Note:
+    seen = facts.read.collected.categories
+    if seen & {"cuda_runtime", "cuda_driver", "cuda_profiler_range"}:
+        return (
+            "no_device_rows",
+            (
+                "the profile has no device activity: CUPTI did not record (or range-profiler mode);"
+                " launches of the host are no kernels, so there is no table"
+            ),
+        )
+    return (
+        "cpu_only",
+        "CPU-only profile: there are no device rows, so there is no kernel table",
+    )
+
+
+def _closure(facts: Facts) -> Iterator[Note]:
+    closure, table = facts.closure, facts.read.table
+    total_ns = sum(tally.total_ns for tally in table.used)
+    busy_ns = sum(union.length for union in table.busy.values())
+    if table.twins:
+        yield (
+            "double_count",
+            (
+                f"{table.twins:,} rows repeat another row in name, stream, begin and duration, e.g."
+                f" {table.twin_example}: one launch written twice"
+            ),
+        )
+    if total_ns > busy_ns:
+        yield (
+            "streams_overlap",
+            (
+                f"rows sum to {_ms(total_ns)}, the device was busy {_ms(busy_ns)}: streams run side"
+                " by side; busy time is the union"
+            ),
+        )
+    if closure is None:
+        return
+    against = {
+        WallSource.GIVEN: "the wall clock given",
+        WallSource.STEPS: "the steps' wall clock",
+        WallSource.SPAN: "the time from first to last device row",
+    }[closure.source]
+    if closure.over:
+        yield "sum_over_wall", f"rows sum to {closure.sum_share:.1%} of {against}"
+    if closure.low:
+        yield (
+            "low_closure",
+            (
+                f"device time covers {closure.union_share:.2%} of {against}"
+                f" ({_ms(closure.wall_ns)}), below {LOW_CLOSURE:.0%}: the kernel table"
+                " cannot explain the wall clock"
+            ),
+        )
+    calls, ns = outside(table)
+    if calls:
+        yield "outside_steps", f"{calls:,} rows ({_ms(ns)}) begin in no step"
+
+
+def _communication(facts: Facts) -> Iterator[Note]:
+    hidden, largest = facts.hidden, facts.read.table.used[0]
+    if hidden is None:
+        return
+    share = hidden.beside_compute_ns / hidden.union_ns
+    yield (
+        "communication",
+        (
+            f"communication runs {_ms(hidden.union_ns)}, {share:.0%} of it beside computation;"
+            f" exposed are {_ms(hidden.exposed_ns)}"
+        ),
+    )
+    if largest.identity.kind is KernelClass.COMMUNICATION and hidden.beside_compute_ns:
+        yield (
+            "largest_is_communication",
+            (
+                "the largest kernel is communication that overlaps computation: shortening it gains"
+                " at most what is exposed"
+            ),
+        )
+
+
+def _generations(facts: Facts) -> Iterator[Note]:
+    device = facts.device
+    if device.amd:
+        yield "generation_not_applicable", "AMD: kernel names carry no generation; unknown"
+        return
+    if device.capability is None:
+        yield (
+            "capability_unknown",
+            "the trace does not tell the device's compute capability; --capability X.Y does",
+        )
+        return
+    for one in by_generation(facts.read.table.used):
+        older = one.generation is not None and one.generation // MAJOR < device.capability // MAJOR
+        if older and one.share >= WORTH_SAYING:
+            yield (
+                "older_generation",
+                (
+                    f"sm{one.generation} kernels on sm_{device.capability}: {one.share:.1%} of"
+                    f" device time ({', '.join(one.families)}); {_newer(known=one.newer_known)}"
+                ),
+            )
+
+
+def _newer(*, known: bool | None) -> str:
+    if known is None:
+        return "whether newer ones exist is not known; it can be deliberate"
+    if known:
+        return "newer ones exist for some of them; it can be deliberate all the same"
+    return "no newer one exists for this family in torch 2.14.1"
+
+
+def _kinds(facts: Facts) -> Iterator[Note]:
+    used = facts.read.table.used
+    total_ns = sum(tally.total_ns for tally in used) or 1
+    simt = _share([t for t in used if t.identity.simt_f32 or _scudnn(t)], total_ns)
+    if simt >= WORTH_SAYING:
+        yield "f32_cores", f"{simt:.1%} of device time is FP32 matrix work without tensor cores"
+    slow = _share([tally for tally in used if tally.identity.tier == "gmem"], total_ns)
+    if slow >= WORTH_SAYING:
+        yield (
+            "slow_tier",
+            (
+                f"{slow:.1%} of device time is mem-efficient attention's gmem tier, its fallback"
+                " through global memory"
+            ),
+        )
+    cut = _share([tally for tally in used if tally.identity.truncated], total_ns)
+    if cut:
+        yield "names_cut", f"names of {cut:.1%} of device time are cut off: generation unknown"
+
+
+def _flags(facts: Facts) -> Iterator[Note]:
+    launches = facts.launches
+    if launches.experts is Experts.FALLBACK:
+        yield (
+            "grouped_mm_fallback",
+            "transformers::grouped_mm_fallback ran: a loop over experts, whatever the config says",
+        )
+    if launches.attention is Attention.UNFUSED:
+        yield (
+            "unfused_attention",
+            "no attention kernel, but GEMMs and softmax: attention, if there is any, ran unfused",
+        )
+    yield (
+        "no_provenance",
+        (
+            "no provenance is given: this says what the traced run did, and nothing about a flag"
+            " that it may not have been launched with"
+        ),
+    )
+
+
+def _scudnn(tally: KernelTally) -> bool:
+    return "scudnn" in tally.key.name
+
+
+def _share(tallies: list[KernelTally], total_ns: int) -> float:
+    return sum(tally.total_ns for tally in tallies) / total_ns
+
+
+def _ms(ns: float) -> str:
+    return f"{ns / 1e6:,.2f} ms"

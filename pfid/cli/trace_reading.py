@@ -1,0 +1,103 @@
+"""One file of ``pfid trace``, read: a Kineto trace or a ``key_averages`` table."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain
+from typing import Final
+
+from pfid.analysis.kernel_table import KernelTable
+from pfid.cli.trace_files import TraceBytes
+from pfid.domain.errors import PfidError
+from pfid.formats.kernel_names.identity import identify
+from pfid.formats.trace.collected import Collected
+from pfid.formats.trace.key_averages import Averages, read_averages
+from pfid.formats.trace.reader import Reading, TraceReader
+
+TEXT_MAX_BYTES: Final = 16 << 20
+_SPACE: Final = b" \t\r\n\xef\xbb\xbf"
+
+
+class TraceError(PfidError):
+    """A file is no trace and no table; says which, and what it was taken for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadTrace:
+    """A Kineto trace; ``broken`` tells why its compression ended early."""
+
+    name: str
+    reading: Reading
+    collected: Collected
+    table: KernelTable
+    broken: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadAverages:
+    """A ``key_averages`` table."""
+
+    name: str
+    averages: Averages
+
+
+def read_file(name: str) -> ReadTrace | ReadAverages:
+    """Read a file to its end, or to where it is cut.
+
+    Raises:
+        TraceError: if it cannot be read or is neither a trace nor a table.
+    """
+    source = TraceBytes(name=name)
+    try:
+        blocks = source.blocks()
+        first = _first(blocks)
+        if first.lstrip(_SPACE)[:1] in (b"{", b"["):
+            return _trace(source, chain((first,), blocks))
+        return _averages(name, first, blocks)
+    except OSError as problem:
+        raise TraceError(f"{name}: cannot be read ({problem.strerror or problem})") from problem
+
+
+def _first(blocks: Iterator[bytes]) -> bytes:
+    """Return the first bytes that hold more than space."""
+    first = b""
+    for block in blocks:
+        first += block
+        if first.lstrip(_SPACE):
+            break
+    return first
+
+
+def _trace(source: TraceBytes, blocks: Iterator[bytes]) -> ReadTrace:
+    reader = TraceReader()
+    collected = reader.collected
+    table = KernelTable(collected.names, identify)
+    for block in blocks:
+        table.add(reader.feed(block), collected.steps)
+    table.add(reader.finish(), collected.steps)
+    table.finish(collected.steps)
+    reading = reader.reading()
+    if not reading.events:
+        raise TraceError(
+            f"{source.name}: JSON without a list of events (traceEvents); is it a profiler trace?"
+        )
+    return ReadTrace(
+        name=source.name,
+        reading=reading,
+        collected=collected,
+        table=table,
+        broken=source.broken,
+    )
+
+
+def _averages(name: str, first: bytes, blocks: Iterator[bytes]) -> ReadAverages:
+    text = bytearray(first)
+    for block in blocks:
+        text += block
+        if len(text) > TEXT_MAX_BYTES:
+            break
+    averages = read_averages(text.decode("utf-8", "replace"))
+    if averages is None:
+        raise TraceError(
+            f"{name}: neither JSON (it begins with neither {{ nor [) nor a table of key_averages()"
+        )
+    return ReadAverages(name=name, averages=averages)

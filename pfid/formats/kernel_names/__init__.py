@@ -1,0 +1,1 @@
+"""What a kernel's name tells: family, generation, tier, data type."""

@@ -1,0 +1,159 @@
+"""What a trace holds that pfid needs: device rows, steps, categories seen, operators watched.
+
+Both ways of reading end here, so that a row means the same whoever found it.
+"""
+
+import json
+from typing import Any, Final
+
+from pfid.domain.kernel import DeviceCategory, KernelKey
+from pfid.domain.trace_rows import DeviceRows, StepWindow, TraceNames, Track
+from pfid.formats.trace.number_text import MAX_DURATION_NS, digits_to_ns, number_to_ns
+
+CATEGORIES: Final = {category.value: category for category in DeviceCategory}
+STEP: Final = "ProfilerStep#"
+OPERATORS: Final = frozenset(
+    {"transformers::grouped_mm_fallback", "aten::_grouped_mm", "aten::_scaled_grouped_mm"}
+)
+"""Host operators that tell which way experts were computed (a config's string does not)."""
+WITNESSES: Final = ("cpu_op", "cuda_runtime", "cuda_driver", "cuda_profiler_range")
+"""Categories whose presence tells an empty trace of a GPU from one of the host alone."""
+_STEP_DIGITS: Final = 16
+Row = tuple[int, int, bytes, bytes]
+"""Kernel, track, ts and dur; the last two as written."""
+
+
+class Collected:
+    """Takes rows, interned."""
+
+    def __init__(self) -> None:
+        """Begin empty."""
+        self.names = TraceNames()
+        self.steps: dict[int, StepWindow] = {}
+        self.operators: dict[str, int] = {}
+        self.categories: set[str] = set()
+        self.rejected = 0
+        self.device_rows = 0
+        self._rows = DeviceRows()
+        self._kernels: dict[KernelKey, int] = {}
+        self._tracks: dict[Track, int] = {}
+
+    def take_rows(self) -> DeviceRows:
+        """Hand over the rows since the last call."""
+        rows, self._rows = self._rows, DeviceRows()
+        return rows
+
+    def add_event(self, event: dict[str, Any]) -> None:
+        """Take one parsed event."""
+        category, name = event.get("cat"), event.get("name")
+        if not isinstance(category, str):
+            return
+        self.categories.add(category)
+        if event.get("ph") != "X" or not isinstance(name, str):
+            return
+        if category in CATEGORIES:
+            self._add_row(
+                self._kernel(KernelKey(CATEGORIES[category], name)),
+                self._track(Track(place_text(event.get("pid")), place_text(event.get("tid")))),
+                number_to_ns(event.get("ts")),
+                number_to_ns(event.get("dur")),
+            )
+        elif category == "user_annotation" and name.startswith(STEP):
+            self._add_step(name, number_to_ns(event.get("ts")), number_to_ns(event.get("dur")))
+        elif category == "cpu_op" and name in OPERATORS:
+            self.operators[name] = self.operators.get(name, 0) + 1
+
+    def add_rows(self, rows: list[Row]) -> None:
+        """Take rows whose kernel and track are known."""
+        columns = self._rows
+        starts, durations, kernels, tracks = [], [], [], []
+        for kernel, track, start, duration in rows:
+            start_ns, duration_ns = digits_to_ns(start), digits_to_ns(duration)
+            if start_ns is None or duration_ns is None or not 0 <= duration_ns <= MAX_DURATION_NS:
+                self.rejected += 1
+                continue
+            starts.append(start_ns)
+            durations.append(duration_ns)
+            kernels.append(kernel)
+            tracks.append(track)
+        columns.start_ns.extend(starts)
+        columns.duration_ns.extend(durations)
+        columns.kernel.extend(kernels)
+        columns.track.extend(tracks)
+        self.device_rows += len(starts)
+
+    def raw_kernel(self, category: bytes, name: bytes) -> int:
+        """Return the index of a kernel named in bytes."""
+        return self._kernel(KernelKey(CATEGORIES[category.decode("ascii")], unescaped(name)))
+
+    def raw_track(self, pid: bytes, tid: bytes) -> int:
+        """Return the index of a track named in bytes."""
+        return self._track(Track(pid.decode("utf-8", "replace"), tid.decode("utf-8", "replace")))
+
+    def add_raw_step(self, name: bytes, start: bytes, duration: bytes) -> None:
+        """Take a step's window as bytes."""
+        self._add_step(unescaped(name), digits_to_ns(start), digits_to_ns(duration))
+
+    def add_raw_operator(self, name: bytes) -> None:
+        """Count a watched operator."""
+        text = unescaped(name)
+        self.operators[text] = self.operators.get(text, 0) + 1
+
+    def _add_row(
+        self, kernel: int, track: int, start_ns: int | None, duration_ns: int | None
+    ) -> None:
+        if start_ns is None or duration_ns is None or not 0 <= duration_ns <= MAX_DURATION_NS:
+            self.rejected += 1
+            return
+        rows = self._rows
+        rows.start_ns.append(start_ns)
+        rows.duration_ns.append(duration_ns)
+        rows.kernel.append(kernel)
+        rows.track.append(track)
+        self.device_rows += 1
+
+    def _add_step(self, name: str, start_ns: int | None, duration_ns: int | None) -> None:
+        digits = name.removeprefix(STEP)
+        good = digits.isascii() and digits.isdecimal() and len(digits) < _STEP_DIGITS
+        if start_ns is None or duration_ns is None or not good:
+            self.rejected += 1
+            return
+        if not 0 <= duration_ns <= MAX_DURATION_NS:
+            self.rejected += 1
+            return
+        number, end_ns = int(digits), start_ns + duration_ns
+        known = self.steps.get(number)
+        if known is not None:
+            start_ns, end_ns = min(start_ns, known.start_ns), max(end_ns, known.end_ns)
+        self.steps[number] = StepWindow(number, start_ns, end_ns)
+
+    def _kernel(self, key: KernelKey) -> int:
+        index = self._kernels.get(key)
+        if index is None:
+            index = self._kernels[key] = len(self.names.kernels)
+            self.names.kernels.append(key)
+        return index
+
+    def _track(self, key: Track) -> int:
+        index = self._tracks.get(key)
+        if index is None:
+            index = self._tracks[key] = len(self.names.tracks)
+            self.names.tracks.append(key)
+        return index
+
+
+def place_text(value: object) -> str:
+    """Return a pid or tid as the trace writes it: digits, or a quoted string."""
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else str(value)
+
+
+def unescaped(raw: bytes) -> str:
+    """Return a JSON string's text, from the bytes between its quotes."""
+    text = raw.decode("utf-8", "replace")
+    if "\\" not in text:
+        return text
+    try:
+        value = json.loads(f'"{text}"', strict=False)
+    except ValueError:
+        return text
+    return str(value)

@@ -1,0 +1,173 @@
+"""A real JSON parser over a trace in chunks: one event at a time, never the whole document.
+
+Takes Kineto's object and Chrome's bare array, bytes that are no UTF-8 (replaced), control
+characters in strings (kept), records that cannot be parsed (skipped and counted) and a document
+that ends in its middle (said).
+"""
+
+import codecs
+import json
+import re
+from collections.abc import Iterator
+from enum import Enum
+from typing import Any, Final
+
+from pfid.formats.trace.number_text import NumberText
+
+MAX_VALUE_CHARS: Final = 4 << 20
+"""A record longer than this without an end is damaged; python stacks in events stay far below."""
+_SPACE: Final = re.compile(r"[\s,\ufeff]*")
+_COLON: Final = re.compile(r"\s*:\s*")
+_RESYNC: Final = re.compile(r"\}\s*,\s*\{\s*\"")
+_DECODER: Final = json.JSONDecoder(strict=False, parse_float=NumberText)
+
+
+class Place(Enum):
+    """Where in the document the parser stands."""
+
+    START = "start"
+    DOCUMENT = "document"
+    EVENTS = "events"
+    END = "end"
+    NOT_JSON = "not_json"
+
+
+class EventStream:
+    """Feeds on bytes, yields events, keeps what the document says beside them."""
+
+    def __init__(self, *, place: Place = Place.START, bare: bool = False) -> None:
+        """Begin at ``place``; ``bare`` if the events are the whole document."""
+        self.place = place
+        self.facts: dict[str, Any] = {}
+        self.damaged = 0
+        self._bare = bare
+        self._decode = codecs.getincrementaldecoder("utf-8")("replace")
+        self._text = ""
+        self._at = 0
+        self._events_seen = False
+        self._last = False
+
+    @property
+    def bare(self) -> bool:
+        """Whether the document is an array of events."""
+        return self._bare
+
+    @property
+    def events_seen(self) -> bool:
+        """Whether the list of events has begun."""
+        return self._events_seen or self.place is Place.EVENTS
+
+    def feed(self, chunk: bytes) -> Iterator[dict[str, Any]]:
+        """Yield the events that are complete."""
+        self._text = self._text[self._at :] + self._decode.decode(chunk)
+        self._at = 0
+        yield from self._run()
+
+    def finish(self) -> Iterator[dict[str, Any]]:
+        """Yield what the last bytes still held."""
+        self._last = True
+        self._text = self._text[self._at :] + self._decode.decode(b"", final=True)
+        self._at = 0
+        yield from self._run()
+
+    def remainder(self) -> bytes:
+        """Return the bytes behind the last event that was yielded."""
+        return self._text[self._at :].encode() + self._decode.getstate()[0]
+
+    @property
+    def cut(self) -> bool:
+        """Whether the document has not ended; true of every document until it has."""
+        return self.place is not Place.END
+
+    def _run(self) -> Iterator[dict[str, Any]]:
+        moving = True
+        while moving:
+            if self.place is Place.EVENTS:
+                event = self._event()
+                moving = event is not None
+                if event:
+                    yield event
+            else:
+                moving = self._document()
+
+    def _peek(self) -> str:
+        """Return the next character that is neither space nor comma; empty at the end."""
+        match = _SPACE.match(self._text, self._at)
+        self._at = match.end() if match else self._at
+        return self._text[self._at : self._at + 1]
+
+    def _event(self) -> dict[str, Any] | None:
+        """Return the next event, an empty one for what is not one, None if there is no more."""
+        char = self._peek()
+        if char == "]":
+            self._at += 1
+            self.place = Place.END if self._bare else Place.DOCUMENT
+            return {}
+        if not char:
+            return None
+        try:
+            value, self._at = _DECODER.raw_decode(self._text, self._at)
+        except (ValueError, RecursionError):
+            return {} if self._skip_damage() else None
+        return value if isinstance(value, dict) else {}
+
+    def _skip_damage(self) -> bool:
+        """Go on behind a record that cannot be parsed; False while it may still be completed."""
+        following = _RESYNC.search(self._text, self._at + 1)
+        long_enough = len(self._text) - self._at > MAX_VALUE_CHARS
+        if not (long_enough or (self._last and following)):
+            return False
+        self.damaged += 1
+        if following:
+            self._at = self._text.index("{", following.start())
+        else:
+            self._at = len(self._text)
+        return True
+
+    def _document(self) -> bool:
+        char = self._peek()
+        if self.place is Place.START and char:
+            self._bare = char == "["
+            starts = {"{": Place.DOCUMENT, "[": Place.EVENTS}
+            self.place = starts.get(char, Place.NOT_JSON)
+            self._at += 1
+            return True
+        if self.place is not Place.DOCUMENT or not char:
+            self._drop_rest()
+            return False
+        if char == "}":
+            self._at += 1
+            self.place = Place.END
+            return True
+        return self._member()
+
+    def _drop_rest(self) -> None:
+        if self.place in (Place.END, Place.NOT_JSON):
+            self._text, self._at = "", 0
+
+    def _member(self) -> bool:
+        """Read ``"key": value``; False while it is not complete."""
+        try:
+            key, at = _DECODER.raw_decode(self._text, self._at)
+            colon = _COLON.match(self._text, at)
+            if colon is None or not isinstance(key, str):
+                return self._give_up_if_long()
+            at = colon.end()
+            if key == "traceEvents" and self._text[at : at + 1] == "[":
+                self._at, self.place, self._events_seen = at + 1, Place.EVENTS, True
+                return True
+            value, at = _DECODER.raw_decode(self._text, at)
+        except (ValueError, RecursionError):
+            return self._give_up_if_long()
+        if at == len(self._text) and not self._last:
+            return False  # a number may go on in the next chunk
+        self.facts[key] = value
+        self._at = at
+        return True
+
+    def _give_up_if_long(self) -> bool:
+        if len(self._text) - self._at > MAX_VALUE_CHARS:
+            self.damaged += 1
+            self.place = Place.NOT_JSON
+            return True
+        return False

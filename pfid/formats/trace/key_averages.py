@@ -1,0 +1,156 @@
+"""The table that ``key_averages().table()`` prints, as text.
+
+It lists an operator of the host and the kernels that it launched, each with the same device time,
+so its sum is about twice the truth (playbook 3.4). Device rows are those without any time on the
+host; those that bear the name of a row of the host are its annotations and no work.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from pfid.domain.kernel import DeviceCategory, KernelKey
+
+_UNITS_NS: Final = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
+_TIME: Final = re.compile(r"(-?\d+(?:\.\d+)?)(ns|us|ms|s)")
+_RULE: Final = re.compile(r"-{4,}(?:  -{4,})+")
+_FOOTER: Final = re.compile(r"Self (?!CPU)(\w+) time total: (\S+)")
+_FLOPS: Final = {"FLOPs": 1.0, "KFLOPs": 1e3, "MFLOPs": 1e6, "GFLOPs": 1e9, "TFLOPs": 1e12}
+_SELF: Final = re.compile(r"Self (?!CPU)(?!.*Mem)(\w+)")
+NO_VALUE: Final = "--"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AverageRow:
+    """One row; times in nanoseconds, rounded as the table rounds them."""
+
+    name: str
+    calls: int
+    self_host_ns: int
+    host_ns: int
+    self_device_ns: int
+    flops: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Averages:
+    """A table, sorted out.
+
+    Attributes:
+        device: rows of kernels and copies.
+        annotations: device rows that are no work.
+        host: rows of operators.
+        device_column: there is a column of device time at all.
+        footer_ns: the total that torch prints below, without annotations.
+        cut: the table has no closing rule.
+    """
+
+    device: tuple[AverageRow, ...]
+    annotations: tuple[AverageRow, ...]
+    host: tuple[AverageRow, ...]
+    device_column: bool
+    footer_ns: int | None
+    cut: bool
+
+    @property
+    def unfiltered_ns(self) -> int:
+        """What the whole table adds up to."""
+        rows = (*self.device, *self.annotations, *self.host)
+        return sum(row.self_device_ns for row in rows)
+
+    @property
+    def flops(self) -> float | None:
+        """Floating-point operations recorded (``with_flops``); None if none were."""
+        known = [row.flops for row in self.host if row.flops is not None]
+        return sum(known) if known else None
+
+    def doubles(self) -> tuple[tuple[AverageRow, AverageRow], ...]:
+        """Return operators with a kernel of exactly their calls and device time."""
+        kernels = {(row.calls, row.self_device_ns): row for row in self.device}
+        pairs = ((row, kernels.get((row.calls, row.self_device_ns))) for row in self.host)
+        return tuple((row, kernel) for row, kernel in pairs if kernel and row.self_device_ns)
+
+
+def read_averages(text: str) -> Averages | None:
+    """Read the first table in a text; None if there is none."""
+    lines = text.splitlines()
+    rules = [number for number, line in enumerate(lines) if _RULE.search(line)]
+    head = next((n for n in rules if n + 1 < len(lines) and "# of Calls" in lines[n + 1]), None)
+    if head is None:
+        return None
+    columns = _columns(lines[head + 1])
+    rest = [number for number in rules if number > head + 1]
+    body = lines[rest[0] + 1 : rest[1] if len(rest) > 1 else len(lines)] if rest else []
+    rows = [row for row in (_row(line, columns) for line in body) if row]
+    return _sorted_out(rows, columns, _footer(lines), cut=len(rest) < 2)
+
+
+def key_of(row: AverageRow) -> KernelKey:
+    """Return a device row's kernel."""
+    copies = {"Memcpy ": DeviceCategory.MEMCPY, "Memset ": DeviceCategory.MEMSET}
+    found = (category for start, category in copies.items() if row.name.startswith(start))
+    return KernelKey(next(found, DeviceCategory.KERNEL), row.name)
+
+
+def time_ns(text: str) -> int | None:
+    """Return nanoseconds of ``1.234ms``."""
+    match = _TIME.fullmatch(text)
+    return round(float(match[1]) * _UNITS_NS[match[2]]) if match else None
+
+
+def _columns(header: str) -> list[str]:
+    return re.split(r"\s{2,}", header.strip())
+
+
+def _row(line: str, columns: list[str]) -> AverageRow | None:
+    cells = re.split(r"\s{2,}", line.strip())
+    extra = len(cells) - len(columns)
+    if extra < 0:
+        return None
+    cells = ["  ".join(cells[: extra + 1]), *cells[extra + 1 :]]
+    by_name = dict(zip(columns, cells, strict=True))
+    calls = by_name["# of Calls"]
+    if not calls.isdecimal():
+        return None
+    return AverageRow(
+        name=cells[0],
+        calls=int(calls),
+        self_host_ns=time_ns(by_name.get("Self CPU", "")) or 0,
+        host_ns=time_ns(by_name.get("CPU total", "")) or 0,
+        self_device_ns=time_ns(by_name.get(_device_column(columns) or "", "")) or 0,
+        flops=_flops(by_name),
+    )
+
+
+def _device_column(columns: Iterable[str]) -> str | None:
+    return next((name for name in columns if _SELF.fullmatch(name)), None)
+
+
+def _flops(cells: dict[str, str]) -> float | None:
+    for unit, factor in _FLOPS.items():
+        text = cells.get(f"Total {unit}", NO_VALUE)
+        if re.fullmatch(r"\d+(?:\.\d+)?", text):
+            return float(text) * factor
+    return None
+
+
+def _sorted_out(
+    rows: list[AverageRow], columns: list[str], footer_ns: int | None, *, cut: bool
+) -> Averages:
+    host = [row for row in rows if row.host_ns or row.self_host_ns or not row.self_device_ns]
+    names = {row.name for row in host}
+    mine = [row for row in rows if row not in host]
+    return Averages(
+        device=tuple(row for row in mine if row.name not in names),
+        annotations=tuple(row for row in mine if row.name in names),
+        host=tuple(host),
+        device_column=_device_column(columns) is not None,
+        footer_ns=footer_ns,
+        cut=cut,
+    )
+
+
+def _footer(lines: list[str]) -> int | None:
+    matches = (_FOOTER.search(line) for line in lines)
+    return next((time_ns(match[2]) for match in matches if match), None)

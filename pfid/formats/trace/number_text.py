@@ -1,0 +1,54 @@
+"""Times of a trace, from their digits: microseconds in text to whole nanoseconds, exactly.
+
+A time since 1970 in microseconds with three decimals has 19 digits; a double holds 15 to 17.
+"""
+
+from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
+from typing import Final
+
+MAX_NS: Final = 2**62
+"""Beyond this a sum of two times leaves int64."""
+MAX_DURATION_NS: Final = 2**44
+"""Five hours: no row lasts longer, and sums of blocks of rows stay inside int64."""
+_MAX_EXPONENT: Final = 16
+_DIGITS_MAX: Final = 32
+
+
+class NumberText(str):
+    """A JSON number that is no integer, as it was written."""
+
+    __slots__ = ()
+
+
+def digits_to_ns(text: bytes) -> int | None:
+    """Return nanoseconds; None beyond ``MAX_NS``.
+
+    Args:
+        text: a JSON number without exponent.
+    """
+    if text[-4:-3] == b"." and len(text) < _DIGITS_MAX:
+        ns = int(text[:-4] + text[-3:])
+    elif b"." not in text and len(text) < _DIGITS_MAX:
+        ns = int(text) * 1000
+    else:
+        return number_to_ns(NumberText(text.decode("ascii")))
+    return ns if -MAX_NS <= ns <= MAX_NS else None
+
+
+def number_to_ns(value: object) -> int | None:
+    """Return nanoseconds of a parsed number; None for what is no time."""
+    if type(value) is int:
+        return _in_range(value * 1000)
+    if not isinstance(value, NumberText):
+        return None
+    try:
+        number = Decimal(value)
+    except InvalidOperation:
+        return None
+    if not number.is_finite() or number.adjusted() > _MAX_EXPONENT:
+        return None
+    return _in_range(int((number * 1000).to_integral_value(ROUND_HALF_UP)))
+
+
+def _in_range(ns: int) -> int | None:
+    return ns if -MAX_NS <= ns <= MAX_NS else None

@@ -1,0 +1,204 @@
+"""Read a trace in chunks: learn its style, take the quick way while it can be vouched for.
+
+The first thousand events go through a real parser; the quick way must find the same in the same
+bytes before it is used at all. From the first segment that it refuses, the real parser reads on,
+from the last whole event: nothing is read twice, nothing skipped, and the reading says so.
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Final
+
+from pfid.domain.trace_rows import DeviceRows, Track
+from pfid.formats.trace.collected import WITNESSES, Collected
+from pfid.formats.trace.event_stream import EventStream, Place
+from pfid.formats.trace.fast_rows import FastRows, learn
+
+HEAD_EVENTS: Final = 1_000
+HEAD_MAX_BYTES: Final = 8 << 20
+BUFFER_MAX_BYTES: Final = 32 << 20
+"""Bytes without the end of an event after which the quick way gives up."""
+
+
+class Way(Enum):
+    """How the events were read."""
+
+    FAST = "fast"
+    PARSER = "parser"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """How far a trace was read.
+
+    Attributes:
+        way: the quick way to the end, or the real parser from ``parser_from_byte`` on.
+        parser_from_byte: None if the quick way went through.
+        cut: the document does not end: what is told holds for what was read.
+        damaged: records that could not be parsed and were skipped.
+        rejected: rows whose times are no times (missing, negative, absurd).
+        events: the document has a list of events.
+        facts: what stands beside the events (deviceProperties, distributedInfo, ...).
+    """
+
+    way: Way
+    parser_from_byte: int | None
+    bytes_read: int
+    cut: bool
+    damaged: int
+    rejected: int
+    events: bool
+    facts: dict[str, Any]
+
+
+class TraceReader:
+    """Takes a trace's bytes in any portions."""
+
+    def __init__(self, head_events: int = HEAD_EVENTS) -> None:
+        """Begin before the first byte."""
+        self.collected = Collected()
+        self._head_events = head_events
+        self._stream: EventStream | None = EventStream()
+        self._fast: FastRows | None = None
+        self._head = bytearray()
+        self._head_seen = 0
+        self._in_head = True
+        self._buffer = b""
+        self._bytes = 0
+        self._parser_from: int | None = 0
+        self._facts: dict[str, Any] = {}
+        self._bare = False
+        self._cut = True
+        self._damaged = 0
+
+    def feed(self, chunk: bytes) -> DeviceRows:
+        """Take a chunk; return the rows that are complete."""
+        self._bytes += len(chunk)
+        if self._fast is not None:
+            self._quick(chunk)
+        else:
+            self._parse(chunk)
+        return self.collected.take_rows()
+
+    def finish(self) -> DeviceRows:
+        """Take the end of the bytes; return the last rows."""
+        if self._fast is not None:
+            self._finish_quick()
+        if self._stream is not None:
+            for event in self._stream.finish():
+                self.collected.add_event(event)
+            self._damaged += self._stream.damaged
+            self._cut = self._stream.cut
+            self._facts |= self._stream.facts
+        return self.collected.take_rows()
+
+    def reading(self) -> Reading:
+        """Say how far the trace was read; to be asked after ``finish``."""
+        return Reading(
+            way=Way.FAST if self._parser_from is None else Way.PARSER,
+            parser_from_byte=self._parser_from,
+            bytes_read=self._bytes,
+            cut=self._cut,
+            damaged=self._damaged,
+            rejected=self.collected.rejected,
+            events=self._stream is None or self._stream.events_seen,
+            facts=self._facts,
+        )
+
+    def _parse(self, chunk: bytes) -> None:
+        stream = self._stream
+        if stream is None:
+            return
+        if self._in_head:
+            self._head += chunk
+        for event in stream.feed(chunk):
+            self.collected.add_event(event)
+            self._head_seen += 1
+        if self._in_head and stream.place is not Place.EVENTS:
+            self._in_head = stream.place in (Place.START, Place.DOCUMENT) and not self._head_seen
+        elif self._in_head and self._head_seen >= self._head_events:
+            self._in_head = False
+            self._change_over(stream)
+        if len(self._head) > HEAD_MAX_BYTES:
+            self._in_head = False
+        if not self._in_head:
+            self._head = bytearray()
+
+    def _change_over(self, stream: EventStream) -> None:
+        """Go the quick way if it finds in the head what the parser found."""
+        head = bytes(self._head)
+        style = learn(head)
+        if style is None or stream.damaged:
+            return
+        trial = Collected()
+        fast = FastRows(style, trial)
+        end = fast.cut(head)
+        if not end or not fast.scan(head[:end]):
+            return
+        parsed, check = EventStream(), Collected()
+        for event in parsed.feed(head[:end]):
+            check.add_event(event)
+        if parsed.damaged or parsed.place is not Place.EVENTS or not _same(trial, check):
+            return
+        self._fast = FastRows(style, self.collected)
+        self._stream, self._parser_from = None, None
+        self._facts, self._bare = stream.facts, stream.bare
+        self._buffer = stream.remainder()
+
+    def _quick(self, chunk: bytes) -> None:
+        fast = self._fast
+        if fast is None:
+            return
+        buffer = self._buffer + chunk
+        end = fast.cut(buffer)
+        self._witness(buffer)
+        if end and fast.scan(buffer[:end]):
+            self._buffer = buffer[end:]
+        elif end or len(buffer) > BUFFER_MAX_BYTES:
+            self._give_up(buffer)
+        else:
+            self._buffer = buffer
+
+    def _finish_quick(self) -> None:
+        """Read the last events and what stands behind them with the real parser."""
+        buffer, self._buffer = self._buffer, b""
+        stream = EventStream(place=Place.EVENTS, bare=self._bare)
+        for events in (stream.feed(buffer), stream.finish()):
+            for event in events:
+                self.collected.add_event(event)
+        self._damaged += stream.damaged
+        self._cut = stream.cut
+        self._facts |= stream.facts
+        self._fast = None
+
+    def _give_up(self, buffer: bytes) -> None:
+        """Let the real parser read on from the last whole event."""
+        self._fast, self._buffer = None, b""
+        self._parser_from = self._bytes - len(buffer)
+        self._stream = EventStream(place=Place.EVENTS, bare=self._bare)
+        for event in self._stream.feed(buffer):
+            self.collected.add_event(event)
+
+    def _witness(self, buffer: bytes) -> None:
+        """Note categories that tell why there are no device rows; costs a pass while so."""
+        if self.collected.device_rows:
+            return
+        for name in WITNESSES:
+            if name not in self.collected.categories and b'"%s"' % name.encode() in buffer:
+                self.collected.categories.add(name)
+
+
+def _same(one: Collected, other: Collected) -> bool:
+    """Whether two readings of the same bytes found the same."""
+    same = sorted(_rows(one)) == sorted(_rows(other))
+    return same and one.steps == other.steps and one.operators == other.operators
+
+
+def _rows(collected: Collected) -> list[tuple[int, int, str, str, Track]]:
+    names, rows = collected.names, collected.take_rows()
+    columns = zip(rows.start_ns, rows.duration_ns, rows.kernel, rows.track, strict=True)
+    return [
+        (start, duration, names.kernels[kernel].category.value, names.kernels[kernel].name, track)
+        for start, duration, kernel, index in columns
+        for track in [names.tracks[index]]
+    ]

@@ -1,0 +1,196 @@
+"""Reading a trace: portions do not matter, quick way and parser find the same, no bytes hurt."""
+
+import json
+import re
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pfid.analysis.interval_union import IntervalUnion, overlap
+from pfid.formats.kernel_names.identity import identify
+from pfid.formats.trace.event_stream import EventStream
+from pfid.formats.trace.key_averages import read_averages
+from pfid.formats.trace.reader import TraceReader, Way
+
+CATEGORIES = ("kernel", "gpu_memcpy", "gpu_memset", "cpu_op", "user_annotation", "ac2g")
+NAMES = st.one_of(
+    st.sampled_from(
+        [
+            "void gemm<4>(int)",
+            "ProfilerStep#3",
+            'a "kernel" b',
+            '"cat": "kernel", "name": "x"',
+            "kernel",
+            "back\\slash",
+            "transformers::grouped_mm_fallback",
+            "}, {",
+        ]
+    ),
+    st.text(max_size=12),
+)
+TIMES = st.one_of(
+    st.integers(0, 2**52).map(lambda n: f"{n // 1000}.{n % 1000:03}"),
+    st.integers(0, 2**50).map(str),
+    st.sampled_from(["0", "1.5", "2.25000001", "1e3", "-4.000", "1e400", "9" * 30]),
+)
+ARGUMENTS = st.dictionaries(
+    st.sampled_from(["kernel", "stream", "cat", "name", "gpu_memory", "x"]),
+    st.one_of(st.integers(), st.text(max_size=6), st.sampled_from(["kernel", "gpu_memcpy"])),
+    max_size=3,
+)
+
+
+def as_written(text):
+    """A number that stands in the document as it is given."""
+    return f"<{text}>"
+
+
+@st.composite
+def events(draw):
+    """One event, mostly as Kineto writes it."""
+    event = {
+        "ph": draw(st.sampled_from("XXXXXi")),
+        "cat": draw(st.sampled_from(CATEGORIES)),
+        "name": draw(NAMES),
+        "pid": draw(st.sampled_from([0, 1, 4037, "Spans"])),
+        "tid": draw(st.sampled_from([7, 20, -1])),
+        "ts": as_written(draw(TIMES)),
+        "dur": as_written(draw(TIMES)),
+        "args": draw(ARGUMENTS),
+    }
+    if draw(st.integers(0, 30)) == 0:
+        event = dict(draw(st.permutations(list(event.items()))))
+    return event
+
+
+def written(found, style):
+    """A document in one style."""
+    indent, separators, ascii_only = style
+    texts = [
+        re.sub(
+            r'"<(-?[\d.e]+)>"',
+            r"\1",
+            json.dumps(one, indent=indent, separators=separators, ensure_ascii=ascii_only),
+        )
+        for one in found
+    ]
+    document = '{"schemaVersion": 1, "traceEvents": [' + ", ".join(texts) + '], "z": 1}'
+    return document.encode("utf-8", "surrogatepass")
+
+
+STYLES = st.sampled_from(
+    [(None, (", ", ": "), True), (None, (",", ":"), False), (2, (",", ": "), True)]
+)
+DOCUMENTS = st.builds(written, st.lists(events(), max_size=25), STYLES)
+
+
+def read(raw, portions, head_events=3):
+    reader = TraceReader(head_events)
+    at, rows = 0, []
+    for size in portions:
+        rows.append(reader.feed(raw[at : at + size]))
+        at += size
+    rows += [reader.feed(raw[at:]), reader.finish()]
+    names = reader.collected.names
+    return reader, sorted(
+        (s, d, names.kernels[k].name, names.kernels[k].category.value, names.tracks[t].stream)
+        for block in rows
+        for s, d, k, t in zip(
+            block.start_ns, block.duration_ns, block.kernel, block.track, strict=True
+        )
+    )
+
+
+def found(raw, portions, head_events=3):
+    reader, rows = read(raw, portions, head_events)
+    collected, reading = reader.collected, reader.reading()
+    return rows, collected.steps, collected.operators, collected.rejected, reading.cut
+
+
+PORTIONS = st.lists(st.integers(0, 400), max_size=30)
+
+
+@given(DOCUMENTS, PORTIONS)
+def test_the_quick_way_in_any_portions_finds_what_the_parser_finds_in_one(raw, portions):
+    assert found(raw, portions) == found(raw, [], head_events=10**9)
+
+
+@given(DOCUMENTS, PORTIONS, st.integers(0, 4000))
+def test_a_cut_document_gives_the_same_in_any_portions(raw, portions, length):
+    assert found(raw[:length], portions) == found(raw[:length], [], head_events=10**9)
+
+
+@given(st.lists(st.integers(0, 10**6), min_size=12, max_size=40))
+def test_plain_rows_do_go_the_quick_way(starts):
+    rows = [
+        {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": n, "dur": 1}
+        for n in starts
+    ]
+    raw = json.dumps({"traceEvents": rows}).encode()
+    reader, taken = read(raw, [80] * 12)
+    assert reader.reading().way is Way.FAST
+    assert [row[0] for row in taken] == sorted(n * 1000 for n in starts)
+
+
+@given(DOCUMENTS, st.lists(st.tuples(st.integers(0, 3000), st.binary(max_size=6))), PORTIONS)
+def test_no_damage_raises(raw, damages, portions):
+    for at, junk in damages:
+        raw = raw[:at] + junk + raw[at + len(junk) :]
+    reader, rows = read(raw, portions)
+    assert len(rows) == reader.collected.device_rows
+
+
+@given(st.binary(max_size=300), PORTIONS)
+def test_no_bytes_raise(raw, portions):
+    reader, rows = read(raw, portions)
+    assert len(rows) == reader.collected.device_rows
+
+
+@given(st.text(max_size=200))
+def test_no_text_raises_as_a_table(text):
+    averages = read_averages(text)
+    assert averages is None or averages.unfiltered_ns >= 0
+
+
+@given(st.integers(1, 30).map(lambda depth: "[" * depth * 10_000))
+def test_nesting_without_end_is_damage_and_no_crash(nested):
+    stream = EventStream()
+    assert not list(stream.feed(('{"traceEvents": [' + nested).encode()))
+    assert not list(stream.finish())
+    assert stream.cut
+
+
+@given(st.text())
+def test_any_name_has_a_class(name):
+    from pfid.domain.kernel import DeviceCategory, KernelKey
+
+    assert identify(KernelKey(DeviceCategory.KERNEL, name)).kind is not None
+
+
+INTERVALS = st.lists(
+    st.tuples(st.integers(0, 200), st.integers(0, 40)).map(lambda one: (one[0], sum(one)))
+)
+
+
+def union(intervals, parts=1):
+    whole = IntervalUnion()
+    for part in range(parts):
+        mine = np.array(intervals[part::parts], dtype=np.int64).reshape(-1, 2)
+        whole.add(mine[:, 0], mine[:, 1])
+    return whole
+
+
+@given(INTERVALS, st.integers(1, 5), st.integers(0, 250), st.integers(0, 250))
+def test_a_union_is_the_set_of_covered_points_in_any_portions(intervals, parts, one, other):
+    points = {p for start, end in intervals for p in range(start, end)}
+    whole = union(intervals, parts)
+    first, last = sorted((one, other))
+    assert whole.length == len(points)
+    assert whole.length_within(first, last) == len(points & set(range(first, last)))
+
+
+@given(INTERVALS, INTERVALS)
+def test_overlap_is_the_points_of_both(one, other):
+    points = [{p for s, e in part for p in range(s, e)} for part in (one, other)]
+    assert overlap(union(one), union(other)) == len(points[0] & points[1])

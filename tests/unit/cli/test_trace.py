@@ -1,0 +1,338 @@
+"""``pfid trace``: figures, what must be said beside them, and exit codes."""
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from pfid.cli.trace import command
+
+CASES = Path(__file__).resolve().parents[4] / "shared" / "cases"
+FMHA = "fmha_cutlassF_bf16_aligned_32x128_gmem_sm80"
+GEMM = "ampere_bf16_s16816gemm_bf16_128x64_ldg8_f2f_stages_64x4_tn"
+NCCL = "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
+GROUPED = "void cutlass::device_kernel<enable_3x_kernel_for_sm9x<GroupProblemShape<S>>>(P)"
+BLACKWELL = {"id": 0, "name": "NVIDIA RTX PRO 6000", "computeMajor": 12, "computeMinor": 0}
+
+
+def run(*arguments, text=None):
+    return CliRunner().invoke(command, [str(argument) for argument in arguments], input=text)
+
+
+def report(*arguments, code=0):
+    result = run("read", "--json", *arguments)
+    assert result.exit_code == code, result.output
+    body = json.loads(result.stdout)
+    assert body["schema"] == 1
+    return body, {note["code"]: note["text"] for note in body.get("notes", ())}
+
+
+def row(name, ts, dur, stream=7, cat="kernel", pid=0):
+    event = {"ph": "X", "cat": cat, "name": name, "pid": pid, "tid": stream}
+    return event | {"ts": ts, "dur": dur, "args": {}}
+
+
+def steps(*starts, length=100):
+    return [
+        row(f"ProfilerStep#{n}", start, length, 1, "user_annotation", 99)
+        for n, start in enumerate(starts)
+    ]
+
+
+@pytest.fixture
+def trace(tmp_path):
+    def write(*events, name="t.json", devices=(BLACKWELL,), **facts):
+        path = tmp_path / name
+        document = {"deviceProperties": list(devices), **facts, "traceEvents": list(events)}
+        raw = json.dumps(document).encode()
+        path.write_bytes(gzip.compress(raw) if name.endswith(".gz") else raw)
+        return path
+
+    return write
+
+
+def test_the_report_has_what_the_design_promises(trace):
+    body, _ = report(trace(*steps(0), row(FMHA, 0, 60), row(GEMM, 60, 30), name="t.json.gz"))
+    assert body["device"] == {"name": "NVIDIA RTX PRO 6000", "capability": "12.0", "count": 1}
+    assert (body["sum_us"], body["union_us"], body["wall_us"]) == (90, 90, 100)
+    assert (body["closure"], body["wall_source"]) == (0.9, "steps")
+    assert body["classes"]["attention"]["share"] == pytest.approx(2 / 3)
+    attention = body["kernels"][0]
+    assert attention == {
+        "name": FMHA,
+        "calls": 1,
+        "total_us": 60,
+        "min_us": 60,
+        "p50_us": 60,
+        "p50_error": 0.0,
+        "max_us": 60,
+        "share": pytest.approx(2 / 3),
+        "class": "attention",
+        "family": "mem_efficient",
+        "generation": "sm80",
+        "generation_from": "name",
+        "newer_known": False,
+        "tier": "gmem",
+        "dtype": "bf16",
+    }
+
+
+def test_older_kernels_are_a_fact_with_a_share_and_no_blame(trace):
+    _, notes = report(trace(row(FMHA, 0, 60), row(NCCL, 60, 40)))
+    assert notes["older_generation"] == (
+        "sm80 kernels on sm_120: 60.0% of device time (mem_efficient); no newer one exists for this"
+        " family in torch 2.14.1"
+    )
+    assert "60.0%" in notes["slow_tier"]
+
+
+def test_the_right_generation_is_not_worth_a_word(trace):
+    same = {**BLACKWELL, "computeMajor": 8, "computeMinor": 6}
+    _, notes = report(trace(row(FMHA, 0, 60), devices=[same]))
+    assert "older_generation" not in notes
+
+
+def test_the_capability_can_be_given(trace):
+    path = trace(row(GEMM, 0, 60), devices=[])
+    assert "capability_unknown" in report(path)[1]
+    body, notes = report("--capability", "12.0", path)
+    assert body["device"]["capability"] == "12.0"
+    assert "newer ones exist" in notes["older_generation"]
+
+
+def test_closure_is_flagged_above_its_whole_and_below_its_limit(trace):
+    path = trace(row(GEMM, 0, 100), row(FMHA, 0, 90, 20))
+    assert "sum_over_wall" in report("--wall", "100e-6", path)[1]
+    assert "streams_overlap" in report("--wall", "100e-6", path)[1]
+    body, notes = report("--wall", "0.0002", path)
+    assert body["closure"] == 0.5
+    assert "low_closure" in notes
+
+
+def test_rows_written_twice_are_a_double_count_with_evidence(trace):
+    _, notes = report(trace(row(GEMM, 0, 100), row(GEMM, 0, 100)))
+    assert GEMM in notes["double_count"]
+    assert "1 rows repeat" in notes["double_count"]
+
+
+def test_communication_beside_computation_is_told(trace):
+    body, notes = report(trace(row(GEMM, 0, 50), row(NCCL, 25, 100, 20)))
+    assert body["communication"] == {
+        "union_us": 100,
+        "beside_compute_us": 25,
+        "exposed_us": 75,
+    }
+    assert "largest_is_communication" in notes
+
+
+def test_a_trace_without_provenance_says_nothing_about_a_flag(trace):
+    body, notes = report(trace(row(GROUPED, 0, 9)))
+    assert body["launches"]["experts"] == "grouped"
+    assert body["launches"]["provenance"] is None
+    assert "nothing about a flag" in notes["no_provenance"]
+
+
+def test_the_fallback_is_told_whatever_the_config_says(trace):
+    fallback = row("transformers::grouped_mm_fallback", 0, 9, cat="cpu_op")
+    body, notes = report(trace(row(GEMM, 0, 9), fallback))
+    assert body["launches"]["experts"] == "fallback_loop"
+    assert "grouped_mm_fallback" in notes
+
+
+@pytest.mark.parametrize(
+    ("expect", "code", "outcome"),
+    [
+        ("GroupProblemShape=2 per step", 0, "pass"),
+        ("GroupProblemShape=4", 0, "pass"),
+        ("GroupProblemShape=1 per step", 1, "fail"),
+        ("no_such_kernel=0 per step", 0, "pass"),
+        ("no_such_kernel=1", 1, "fail"),
+        ("gemm|Group=2 per step", 0, "pass"),
+    ],
+)
+def test_expected_launches_decide_the_exit(trace, expect, code, outcome):
+    rows = [row(GROUPED, at, 5) for at in (0, 10, 100, 110)]
+    body, _ = report("--expect", expect, trace(*steps(0, 100), *rows), code=code)
+    assert [one["outcome"] for one in body["expectations"]] == [outcome]
+
+
+def test_an_expectation_per_step_without_steps_cannot_be_judged(trace):
+    body, _ = report("--expect", "gemm=1 per step", trace(row(GEMM, 0, 5)), code=3)
+    assert body["expectations"][0]["outcome"] == "unknown"
+
+
+@pytest.mark.parametrize("bad", ["gemm", "gemm=x", "(=1", "=1"])
+def test_an_expectation_that_is_none_is_a_usage_error(trace, bad):
+    assert run("--expect", bad, trace(row(GEMM, 0, 5))).exit_code == 2
+
+
+def test_a_bad_capability_is_a_usage_error(trace):
+    assert run("--capability", "sm80", trace(row(GEMM, 0, 5))).exit_code == 2
+
+
+def test_by_step_prints_every_step(trace):
+    result = run("--by", "step", trace(*steps(0, 100), row(GEMM, 5, 60), row(FMHA, 105, 20)))
+    assert result.exit_code == 0
+    assert "by step" in result.stdout
+    assert [line.split()[0] for line in result.stdout.split("by step")[1].splitlines()[2:4]] == [
+        "0",
+        "1",
+    ]
+
+
+def test_several_ranks_are_several_reports(trace):
+    files = [trace(row(GEMM, 0, n), name=f"{n}.json", distributedInfo={"rank": n}) for n in (3, 5)]
+    body, _ = report(*files)
+    assert [(one["rank"], one["sum_us"]) for one in body["traces"]] == [(3, 3), (5, 5)]
+
+
+def test_a_missing_file_does_not_hide_the_others(trace, tmp_path):
+    result = run("--json", tmp_path / "none.json", trace(row(GEMM, 0, 5)))
+    assert result.exit_code == 3
+    assert len(json.loads(result.stdout)["traces"]) == 1
+    assert "none.json" in result.stderr
+
+
+@pytest.mark.parametrize("text", ["", "step 1\n", '{"a": 1}', "{"])
+def test_what_is_no_trace_is_named_and_why(tmp_path, text):
+    path = tmp_path / "x.json"
+    path.write_text(text)
+    result = run(path)
+    assert result.exit_code == 3
+    assert "x.json" in result.stderr
+
+
+def test_a_gzip_file_that_ends_in_its_middle_gives_what_it_holds(trace):
+    path = trace(*(row(f"{GEMM}_{n * n}", n * 10, 5) for n in range(4000)), name="t.json.gz")
+    raw = path.read_bytes()
+    path.write_bytes(raw[: len(raw) // 2])
+    body, notes = report(path)
+    assert 500 < body["rows"] < 4000
+    assert body["reading"]["cut"]
+    assert "ends in its middle" in notes["cut"]
+
+
+def test_damaged_gzip_data_gives_what_was_read_before(trace):
+    path = trace(*(row(f"{GEMM}_{n * n}", n * 10, 5) for n in range(20_000)), name="t.json.gz")
+    raw = bytearray(path.read_bytes())
+    raw[-2000:-1900] = b"\x00" * 100
+    path.write_bytes(raw)
+    _, notes = report(path)
+    assert "damaged" in notes["cut"] or "ends in its middle" in notes["cut"]
+
+
+def test_members_of_one_gzip_file_are_one_trace(trace):
+    path = trace(*(row(GEMM, n * 10, 5) for n in range(100)))
+    raw = path.read_bytes()
+    path.write_bytes(gzip.compress(raw[:3000]) + gzip.compress(raw[3000:]))
+    assert report(path)[0]["rows"] == 100
+
+
+def test_stdin_is_read_through_gzip_too(trace):
+    raw = trace(row(GEMM, 0, 5), name="t.json.gz").read_bytes()
+    result = run("--json", "-", text=raw)
+    assert json.loads(result.stdout)["rows"] == 1
+
+
+def test_text_of_a_trace_cannot_speak_to_a_terminal(trace):
+    result = run(trace(row("evil\x1b[2Jgemm", 0, 5)))
+    assert "\x1b" not in result.stdout
+
+
+def test_a_table_of_averages_is_read_and_its_double_count_named(tmp_path):
+    rule = "  ".join(["-" * 60, *["-" * 12] * 5])
+    columns = ("Name", "Self CPU", "CPU total", "Self CUDA", "Self CUDA %", "# of Calls")
+    rows = [
+        columns,
+        ("aten::_efficient_attention_forward", "1.000ms", "1.000ms", "60.000ms", "50%", "30"),
+        (FMHA, "0.000us", "0.000us", "60.000ms", "50%", "30"),
+        ("void at::native::elementwise_ker...", "0.000us", "0.000us", "20.000ms", "10%", "9"),
+    ]
+    lines = ["  ".join(cell.rjust(len(cell)) for cell in one) for one in rows]
+    path = tmp_path / "table.txt"
+    path.write_text("\n".join([rule, lines[0], rule, *lines[1:], rule]))
+    body, notes = report("--wall", "0.1", path)
+    assert (body["sum_us"], body["sum_share"], body["union_us"]) == (80_000, 0.8, None)
+    assert f"aten::_efficient_attention_forward = {FMHA}" in notes["double_count"]
+    assert "25.0%" in notes["names_cut"]
+    assert body["kernels"][0]["min_us"] is None
+
+
+def test_a_diff_shows_what_changed_in_a_step(trace):
+    one = trace(*steps(0, 100), row(FMHA, 0, 60), row(FMHA, 100, 60), name="a.json")
+    two = trace(*steps(0), row(GEMM, 0, 20), name="b.json")
+    result = run("diff", "--json", one, two)
+    assert result.exit_code == 0
+    body = json.loads(result.stdout)
+    assert (body["per_step"], body["sum_us"]) == (True, [60, 20])
+    assert [(k["name"], k["delta_us"], k["change"]) for k in body["kernels"]] == [
+        (FMHA, -60, "gone"),
+        (GEMM, 20, "new"),
+    ]
+    assert FMHA in run("diff", one, two).stdout
+
+
+def test_a_diff_with_a_trace_without_device_rows_could_not_look(trace):
+    empty = trace(row("aten::add", 0, 5, cat="cpu_op"), name="a.json")
+    assert run("diff", empty, trace(row(GEMM, 0, 5))).exit_code == 3
+
+
+def case(name, file="trace.json.gz"):
+    return CASES / name / file
+
+
+@pytest.mark.field_cases
+def test_field_case_device_rows_of_an_a100():
+    body, notes = report(case("trace-a100-device-rows"))
+    only = body["kernels_only"]
+    assert (only["calls"], only["sum_us"], only["span_us"]) == (79, 10_692, 12_840_244)
+    assert round(only["sum_us"] / only["span_us"], 4) == 0.0008
+    assert body["union_us"] == 66_141
+    assert round(body["closure"], 3) == 0.005
+    assert body["device"]["capability"] == "8.0"
+    assert "cannot explain the wall clock" in notes["low_closure"]
+    assert "older_generation" not in notes
+    assert "without tensor cores" in notes["f32_cores"]
+
+
+@pytest.mark.field_cases
+@pytest.mark.parametrize(
+    ("file", "code"), [("cupti_range.json.gz", "no_device_rows"), ("cpu_only.json.gz", "cpu_only")]
+)
+def test_field_case_no_device_rows_no_table(file, code):
+    body, notes = report(case("trace-without-kernel-rows", file), code=3)
+    assert (body["kernels"], body["sum_us"], body["closure"]) == ([], None, None)
+    assert list(notes) == [code]
+
+
+@pytest.mark.field_cases
+def test_field_case_an_amd_card_has_no_generation():
+    body, notes = report(case("trace-amd-no-generation"))
+    only = body["kernels_only"]
+    assert (only["calls"], round(only["sum_us"], 3)) == (14, 110.881)
+    assert round(only["span_us"]) == 8594
+    assert body["device"]["capability"] is None
+    assert {kernel["generation"] for kernel in body["kernels"]} == {None}
+    assert "generation_not_applicable" in notes
+    assert "older_generation" not in notes
+
+
+@pytest.mark.field_cases
+def test_field_case_overlapping_streams():
+    body, notes = report(case("overlapping-streams-sum-exceeds-wall"))
+    assert (body["kernels_only"]["calls"], body["kernels_only"]["sum_us"]) == (1154, 606_519)
+    assert round(body["union_us"] / 1000, 1) == 547.7
+    assert round(body["classes"]["communication"]["share"], 2) == 0.65
+    assert "streams_overlap" in notes
+    assert "largest_is_communication" in notes
+
+
+def test_no_file_is_a_usage_error():
+    assert run().exit_code == 2
+    assert CliRunner().invoke(command, ["read"]).exit_code == 2
+
+
+def test_help_names_both_commands():
+    assert "diff" in run("--help").stdout

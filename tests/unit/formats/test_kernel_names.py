@@ -1,0 +1,130 @@
+"""A name tells what it tells and no more."""
+
+import pytest
+
+from pfid.domain.kernel import DeviceCategory, GenerationFrom, KernelClass, KernelKey
+from pfid.formats.kernel_names.capability import device_of, parse_capability
+from pfid.formats.kernel_names.families import FAMILIES
+from pfid.formats.kernel_names.identity import identify
+
+NAME, FAMILY, COMPILED = GenerationFrom.NAME, GenerationFrom.FAMILY, GenerationFrom.COMPILED
+FMHA_F = "fmha_cutlassF_bf16_aligned_32x128_gmem_sm80"
+FMHA_B = "fmha_cutlassB_bf16_aligned_128x64_k65536_sm80"
+
+
+def named(name, category=DeviceCategory.KERNEL):
+    return identify(KernelKey(category, name))
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "family", "generation", "source"),
+    [
+        (FMHA_F, "attention", "mem_efficient", 80, NAME),
+        ("void pytorch_flash::flash_fwd_kernel<x>", "attention", "flash", 80, FAMILY),
+        (
+            "cudnn_generated_fort_native_sdpa_sm90_knob_7_64x128x128_4x1x1_kernel0_0",
+            "attention",
+            "cudnn_sdpa",
+            90,
+            NAME,
+        ),
+        ("triton_tem_fused_flex_attention_0", "attention", "flex_template", None, COMPILED),
+        ("ampere_sgemm_32x32_sliced1x4_tn", "gemm", "cublas_simt", 80, NAME),
+        ("volta_sgemm_128x32_nt", "gemm", "cublas_simt", 70, NAME),
+        ("sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn", "gemm", "cublas", 90, NAME),
+        ("void cutlass::Kernel<cutlass_80_tensorop_s1688gemm_128x64>", "gemm", "cublas", 80, NAME),
+        ("cutlass3x_sm100_tensorop_s256x256x16gemm", "gemm", "cutlass_3", 100, NAME),
+        ("cutlass3x_sm120_bf16_gemm", "gemm", "cutlass_3", 120, NAME),
+        ("cutlass::device_kernel<enable_3x_kernel_for_sm9x<G>>", "gemm", "cutlass_3", 90, NAME),
+        ("cutlass::device_kernel<MainloopSm100TmaUmma<2>>", "gemm", "cutlass_3", 100, NAME),
+        ("nvjet_tst_128x64_64x4_1x2_h_bz_TNT", "gemm", "cublas_nvjet", None, None),
+        (
+            "cutlass::device_kernel<enable_3x_kernel_for_sm9x<GemmUniversal<GroupProblemShape<S>>>>",
+            "gemm",
+            "grouped_gemm",
+            90,
+            NAME,
+        ),
+        ("Cijk_Alik_Bljk_SB_Bias_AS_SAV_UserArgs_MT64x16x32", "gemm", "tensile", None, None),
+        ("triton_poi_fused_add_mul_silu_7", "elementwise", "triton_pointwise", None, COMPILED),
+        ("triton_red_fused_sum_1", "other", "triton", None, COMPILED),
+        ("ncclDevKernel_AllReduce_Sum_bf16_RING_LL(x)", "communication", "collective", None, None),
+        (
+            "void at::native::vectorized_elementwise_kernel<4, F<float>>",
+            "elementwise",
+            "elementwise",
+            None,
+            None,
+        ),
+        ("void (anonymous namespace)::softmax_warp_forward<float>", "other", "softmax", None, None),
+        ("void fbgemm_gpu::permute_2D_lengths_kernel<int>(int)", "other", None, None, None),
+        ("some_kernel_of_mine", "other", None, None, None),
+    ],
+)
+def test_names_tell_class_family_and_generation(name, kind, family, generation, source):
+    found = named(name)
+    assert (found.kind.value, found.family) == (kind, family)
+    assert (found.generation, found.generation_from) == (generation, source)
+
+
+def test_a_name_that_is_cut_gives_no_generation():
+    for name in (
+        "fmha_cutlassF_bf16_aligned_32x128_gmem_sm8...",
+        "pytorch_flash::flash_fwd_ker...",
+    ):
+        found = named(name)
+        assert found.truncated
+        assert found.generation is None
+
+
+def test_tier_and_data_type_are_read():
+    assert (named(FMHA_F).tier, named(FMHA_F).dtype) == ("gmem", "bf16")
+    assert (named(FMHA_B).tier, named(FMHA_B).dtype) == ("k65536", "bf16")
+    assert named("fmha_cutlassF_f32_aligned_64x64_rf_sm80").tier == "rf"
+    assert named("fmha_cutlassF_f32_aligned_64x64_rf_sm80").dtype == "f32"
+    assert named("sm80_xmma_fprop_implicit_gemm_tf32f32_tf32f32_f32").dtype == "tf32"
+
+
+def test_whether_a_newer_kernel_exists_is_said_only_where_it_is_known():
+    assert named(FMHA_F).newer_known is False
+    assert named("ampere_bf16_s16816gemm_bf16_128x64").newer_known is True
+    assert named("void pytorch_flash::flash_fwd_kernel<x>").newer_known is None
+
+
+def test_copies_are_memory_whatever_they_are_called():
+    found = named("Memcpy sm80 gemm", DeviceCategory.MEMCPY)
+    assert (found.kind, found.generation) == (KernelClass.MEMORY, None)
+
+
+def test_every_row_of_the_table_has_a_source_and_a_name_of_its_own():
+    assert all(family.source for family in FAMILIES)
+    assert len({family.name for family in FAMILIES}) == len(FAMILIES)
+
+
+A100 = {"id": 0, "name": "NVIDIA A100", "computeMajor": 8, "computeMinor": 0}
+OTHER = {"id": 1, "name": "NVIDIA H100", "computeMajor": 9, "computeMinor": 0}
+MI250 = {"id": 2, "name": "AMD Radeon Graphics", "computeMajor": 9, "computeMinor": 0}
+
+
+def test_the_device_is_the_one_that_has_rows():
+    device = device_of({"deviceProperties": [A100, OTHER]}, ["1"])
+    assert (device.name, device.capability) == ("NVIDIA H100", 90)
+
+
+def test_an_amd_cards_numbers_are_no_compute_capability():
+    device = device_of({"deviceProperties": [MI250]}, ["2"])
+    assert device.amd
+    assert device.capability is None
+
+
+@pytest.mark.parametrize("facts", [{}, {"deviceProperties": 3}, {"deviceProperties": [1, {}]}])
+def test_a_device_that_is_not_told_is_unknown(facts):
+    assert device_of(facts, ["0"]).capability is None
+
+
+def test_two_kinds_of_device_have_no_one_capability():
+    assert device_of({"deviceProperties": [A100, OTHER]}, ["0", "1"]).capability is None
+
+
+def test_capabilities_are_written_with_a_point():
+    assert [parse_capability(text) for text in ("8.0", "12.0", "80", "x")] == [80, 120, None, None]

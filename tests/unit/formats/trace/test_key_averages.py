@@ -1,0 +1,99 @@
+"""A printed table gives its device rows once, with the evidence that the rest repeats them."""
+
+from pfid.domain.kernel import DeviceCategory
+from pfid.formats.trace.key_averages import key_of, read_averages, time_ns
+
+COLUMNS = ("Name", "Self CPU %", "Self CPU", "CPU total %", "CPU total", "CPU time avg")
+MORE = ("Self CUDA", "Self CUDA %", "CUDA total", "CUDA time avg", "# of Calls", "Total GFLOPs")
+WIDTH = 64
+
+
+def line(*cells):
+    return "  ".join(cell.rjust(WIDTH if n == 0 else 14) for n, cell in enumerate(cells))
+
+
+def row(name, cpu, cuda, calls, flops="--"):
+    return line(name, "1%", cpu, "1%", cpu, cpu, cuda, "1%", cuda, cuda, str(calls), flops)
+
+
+RULE = "  ".join("-" * (WIDTH if n == 0 else 14) for n in range(12))
+TABLE = "\n".join(
+    [
+        RULE,
+        line(*COLUMNS, *MORE),
+        RULE,
+        row("aten::_efficient_attention_backward", "2.000ms", "16144.600ms", 30, "120.000"),
+        row("fmha_cutlassB_bf16_aligned_128x64_k65536_sm80", "0.000us", "16144.600ms", 30),
+        row("aten::mm", "1.000ms", "2.774s", 90, "880.000"),
+        row("ampere_bf16_s16816gemm_bf16_128x64_ldg8_f2f_stages...", "0.000us", "2.000s", 60),
+        row("ProfilerStep*", "30.000s", "0.000us", 1),
+        row("ProfilerStep*", "0.000us", "20.000s", 1),
+        row("Memcpy HtoD (Pageable -> Device)", "0.000us", "12.000us", 3),
+        RULE,
+        "Self CPU time total: 30.000s",
+        "Self CUDA time total: 18.145s",
+    ]
+)
+
+
+def test_device_rows_are_kernels_and_copies_without_annotations():
+    table = read_averages("some words before\n" + TABLE)
+    assert [(one.calls, one.self_device_ns) for one in table.device] == [
+        (30, 16_144_600_000),
+        (60, 2_000_000_000),
+        (3, 12_000),
+    ]
+    assert [one.name for one in table.annotations] == ["ProfilerStep*"]
+    assert key_of(table.device[2]).category is DeviceCategory.MEMCPY
+    assert not table.cut
+
+
+def test_the_pairs_that_are_counted_twice_are_named():
+    ((host, kernel),) = read_averages(TABLE).doubles()
+    assert host.name == "aten::_efficient_attention_backward"
+    assert kernel.name.startswith("fmha_cutlassB")
+
+
+def test_the_whole_table_and_the_footer_are_told_apart():
+    table = read_averages(TABLE)
+    assert table.unfiltered_ns == 2 * 16_144_600_000 + 4_774_000_000 + 20_000_000_000 + 12_000
+    assert table.footer_ns == 18_145_000_000
+
+
+def test_flops_are_those_of_the_operators():
+    assert read_averages(TABLE).flops == 1000e9
+
+
+def test_a_table_that_is_cut_says_so():
+    cut = TABLE[: TABLE.index("ProfilerStep*")]
+    table = read_averages(cut)
+    assert table.cut
+    assert len(table.device) == 2
+
+
+def test_a_table_of_the_cpu_has_no_device_column():
+    cells = [*COLUMNS, "# of Calls"]
+    rule = "  ".join("-" * 14 for _ in cells)
+    host = "aten::add  1%  1.000us  1%  1.000us  1.000us  1"
+    table = read_averages("\n".join([rule, "  ".join(cells), rule, host, rule]))
+    assert not table.device_column
+    assert table.device == ()
+    assert len(table.host) == 1
+
+
+def test_what_is_no_table_is_none():
+    assert read_averages("step 1\n-----\n") is None
+
+
+def test_times_carry_their_unit():
+    assert [time_ns(text) for text in ("1.5us", "2.000ms", "3s", "--")] == [
+        1_500,
+        2_000_000,
+        3_000_000_000,
+        None,
+    ]
+
+
+def test_a_name_with_wide_gaps_in_it_is_still_one_name():
+    table = read_averages(TABLE.replace("aten::mm", "two  words"))
+    assert "two  words" in [one.name for one in table.host]

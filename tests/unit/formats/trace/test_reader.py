@@ -1,0 +1,199 @@
+"""The reader takes Kineto's files the quick way, everything else the sure way, and says which."""
+
+import json
+
+import pytest
+
+from pfid.formats.trace.collected import Collected
+from pfid.formats.trace.fast_rows import FastRows, learn
+from pfid.formats.trace.reader import TraceReader, Way
+
+EVENT = """  {{
+    "ph": "X", "cat": "{cat}", "name": "{name}", "pid": {pid}, "tid": {tid},
+    "ts": {ts}, "dur": {dur},
+    "args": {{
+      "External id": 1, "device": 0, "grid": [128, 1, 1]
+    }}
+  }}"""
+HEAD = '{\n  "schemaVersion": 1,\n  "traceEvents": [\n'
+TAIL = '\n  ],\n  "traceName": "a.json"\n}\n'
+
+
+def event(n, *, cat="kernel", name="gemm", pid=0, tid=7, ts=None, dur="1.500"):
+    ts = f"16827258980825{n:02}.123" if ts is None else ts
+    return EVENT.format(cat=cat, name=name, pid=pid, tid=tid, ts=ts, dur=dur)
+
+
+def kineto(*events):
+    return (HEAD + ",\n".join(events) + TAIL).encode()
+
+
+def rows_of(reader, *blocks):
+    names = reader.collected.names
+    return [
+        (names.kernels[k].name, names.kernels[k].category.value, names.tracks[t].stream, s, d)
+        for rows in blocks
+        for k, t, s, d in zip(rows.kernel, rows.track, rows.start_ns, rows.duration_ns, strict=True)
+    ]
+
+
+def read(raw, portion=400, head_events=2):
+    reader = TraceReader(head_events)
+    blocks = [reader.feed(raw[at : at + portion]) for at in range(0, len(raw), portion)]
+    rows = rows_of(reader, *blocks, reader.finish())
+    return reader, sorted(rows, key=lambda row: row[3])
+
+
+def test_kinetos_own_file_goes_the_quick_way_to_the_end():
+    reader, rows = read(kineto(*(event(n) for n in range(20))))
+    assert [row[3] for row in rows] == [1682725898082500123 + n * 1000 for n in range(20)]
+    assert {row[4] for row in rows} == {1500}
+    assert reader.reading().way is Way.FAST
+    assert not reader.reading().cut
+    assert reader.reading().facts == {"schemaVersion": 1, "traceName": "a.json"}
+
+
+def test_only_device_rows_count():
+    cats = ["kernel", "gpu_memcpy", "gpu_memset", "gpu_user_annotation", "cuda_sync", "cpu_op"]
+    _, rows = read(kineto(*(event(n, cat=cats[n % 6]) for n in range(18))))
+    assert sorted(row[1] for row in rows) == sorted(["kernel", "gpu_memcpy", "gpu_memset"] * 3)
+
+
+def test_times_of_nineteen_digits_keep_their_nanoseconds():
+    _, rows = read(kineto(*(event(n, ts="1682725898236567.123", dur="0.001") for n in range(8))))
+    assert {row[3:] for row in rows} == {(1682725898236567123, 1)}
+
+
+@pytest.mark.parametrize("dur", ["68", "68.0", "68.00", "67.9999", "68.0004"])
+def test_durations_of_any_number_of_decimals_are_rounded_to_nanoseconds(dur):
+    _, rows = read(kineto(*(event(n, dur=dur) for n in range(8))))
+    assert {row[4] for row in rows} == {68_000}
+
+
+def test_a_file_saved_again_is_read_by_the_parser_and_said_to_be():
+    events = [json.loads(event(n)) for n in range(20)]
+    turned = [dict(sorted(one.items())) for one in events]
+    reader, rows = read(json.dumps({"traceEvents": turned}).encode())
+    assert len(rows) == 20
+    assert reader.reading().way is Way.PARSER
+
+
+def test_a_file_saved_again_in_kinetos_order_goes_the_quick_way():
+    events = [json.loads(event(n)) for n in range(20)]
+    reader, rows = read(json.dumps({"traceEvents": events}).encode())
+    assert len(rows) == 20
+    assert reader.reading().way is Way.FAST
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        '  {"name": "late", "cat": "kernel", "ph": "X", "ts": 1.0, "dur": 2.0, "pid": 0, "tid": 7}',
+        '  {"ph":"X","cat":"kernel","name":"late","pid":0,"tid":7,"ts":1.0,"dur":2.0}',
+        (
+            '  {\n    "ph": "X", "cat": "kernel", "name": "late", "tid": 7, "pid": 0,\n'
+            '    "ts": 1.0, "dur": 2.0\n  }'
+        ),
+        (
+            '  {\n    "ph": "X", "cat": "kernel", "name": "late", "pid": 0, "tid": 7,\n'
+            '    "ts": 1e0, "dur": 2.0\n  }'
+        ),
+    ],
+)
+def test_a_row_of_another_style_deep_in_the_file_is_not_lost(odd):
+    raw = kineto(*(event(n) for n in range(10)), odd, *(event(n) for n in range(10, 20)))
+    reader, rows = read(raw)
+    assert len(rows) == 21
+    assert ("late", "kernel", "7", 1000, 2000) in rows
+    assert reader.reading().parser_from_byte > 0
+
+
+def test_a_kernel_key_among_arguments_is_no_row_and_no_reason_to_go_slow():
+    launch = event(5, cat="cuda_runtime").replace('"device": 0', '"kernel": "void f()"')
+    reader, rows = read(kineto(*(event(n) for n in range(5)), launch, *map(event, range(6, 20))))
+    assert len(rows) == 19
+    assert reader.reading().way is Way.FAST
+
+
+def test_a_name_that_quotes_a_row_is_only_a_name():
+    name = 'a \\"cat\\": \\"kernel\\", \\"name\\": \\"b\\" \\\\ \\u00e9'
+    reader, rows = read(kineto(*(event(n, name=name) for n in range(12))))
+    assert {row[0] for row in rows} == {'a "cat": "kernel", "name": "b" \\ \u00e9'}
+    assert len(rows) == 12
+    assert reader.reading().way is Way.FAST
+
+
+def test_control_characters_and_bad_utf8_cost_nothing_but_the_character():
+    raw = kineto(*(event(n, name="tab\there") for n in range(12))).replace(b"here", b"h\xff\x00")
+    _, rows = read(raw)
+    assert len(rows) == 12
+    assert {row[0] for row in rows} == {"tab\th\ufffd\x00"}
+
+
+@pytest.mark.parametrize("portion", [200, 10_000])
+def test_a_cut_file_gives_its_whole_rows_and_says_that_it_is_cut(portion):
+    raw = kineto(*(event(n) for n in range(20)))
+    whole = len(HEAD) + 15 * (len(event(0)) + 2)
+    reader, rows = read(raw[: whole + 60], portion)
+    assert len(rows) == 15
+    assert reader.reading().cut
+    assert reader.reading().events
+
+
+def test_a_record_that_is_no_json_is_skipped_counted_and_does_not_take_others_along():
+    raw = kineto(event(0), "  {\n    \"ph\": 'broken'\n  }", event(2), event(3))
+    reader, rows = read(raw, portion=10_000, head_events=100)
+    assert len(rows) == 3
+    assert reader.reading().damaged == 1
+    assert not reader.reading().cut
+
+
+@pytest.mark.parametrize("dur", ["-1.000", "99999999999999999999.000", '"1"', "null"])
+def test_rows_without_usable_times_are_counted_and_left_out(dur):
+    reader, rows = read(kineto(event(0), event(1), event(2, dur=dur), *map(event, range(3, 9))))
+    assert len(rows) == 8
+    assert reader.reading().rejected == 1
+
+
+def test_a_bare_list_of_events_is_a_trace():
+    raw = b"[" + ",\n".join(event(n) for n in range(20)).encode() + b"]"
+    reader, rows = read(raw)
+    assert len(rows) == 20
+    assert not reader.reading().cut
+
+
+@pytest.mark.parametrize("raw", [b"", b"   ", b"x", b"{}", b'{"a": 1}', b"nul"])
+def test_what_is_no_trace_has_no_events(raw):
+    reader, rows = read(raw)
+    assert rows == []
+    assert not reader.reading().events
+
+
+def test_steps_and_watched_operators_are_found_the_quick_way():
+    events = [event(n) for n in range(6)]
+    events += [event(10, cat="user_annotation", name="ProfilerStep#3", dur="9.000")]
+    events += [event(11, cat="gpu_user_annotation", name="ProfilerStep#4")]
+    events += [event(12, cat="cpu_op", name="transformers::grouped_mm_fallback")] * 2
+    events += [event(13, cat="cpu_op", name="my_grouped_mm")] + [event(n) for n in range(14, 20)]
+    reader, rows = read(kineto(*events))
+    (step,) = reader.collected.steps.values()
+    assert (step.number, step.end_ns - step.start_ns) == (3, 9_000)
+    assert reader.collected.operators == {"transformers::grouped_mm_fallback": 2}
+    assert len(rows) == 12
+    assert reader.reading().way is Way.FAST
+
+
+def test_what_an_empty_trace_lacks_can_be_told():
+    reader, _ = read(kineto(*(event(n, cat="cuda_runtime") for n in range(20))))
+    assert "cuda_runtime" in reader.collected.categories
+
+
+def test_a_segment_that_is_refused_leaves_nothing_behind():
+    head = kineto(*(event(n) for n in range(4)))
+    collected = Collected()
+    fast = FastRows(learn(head), collected)
+    bad = event(0).encode() + b',\n  {"cat": "kernel"}'
+    assert not fast.scan(bad)
+    assert len(collected.take_rows()) == 0
+    assert fast.scan(event(0).encode())
+    assert len(collected.take_rows()) == 1
