@@ -22,7 +22,11 @@ def watched(box, name):
     box.unit("alice", name, "/opt/pfid/bin/python", "train.py", name, "0", output=log)
     pid = box.show(f"{name}.service", "MainPID")
     box.json("alice", "attach", pid, "--name", name, "--log", f"{name}.log")
-    used = lambda: (r := box.run_named("alice", name).get("resources") or {}) and r["cpu_seconds"] and r  # noqa: E731
+
+    def used():
+        found = box.run_named("alice", name).get("resources") or {}
+        return found if found.get("cpu_seconds") else None
+
     try:
         return box.until("its figures", used, 40)
     finally:
