@@ -15,7 +15,7 @@ from typing import Final
 
 from pfid.adapters.clocks import SystemClock
 from pfid.adapters.control_server import ControlServer
-from pfid.adapters.http_server import PageServer, Securing
+from pfid.adapters.http_server import PageServer, Securing, Status
 from pfid.adapters.oom_counter import OomCounter
 from pfid.adapters.own_log import OwnLog
 from pfid.adapters.page import Page, live_text
@@ -25,6 +25,7 @@ from pfid.adapters.process_identity import machine_id
 from pfid.adapters.process_table import ProcessTable
 from pfid.adapters.run_history import RunHistory
 from pfid.adapters.scheduler import Scheduler
+from pfid.adapters.status_page import POLICY, status_page
 from pfid.adapters.store import Store, StoreEvents
 from pfid.adapters.store_file import StateFile
 from pfid.adapters.systemd_notify import (
@@ -177,6 +178,9 @@ class PageJoint:
         shown = snapshot()
         self.server.publish(self.page.render(shown))
         self.server.publish_selftest(self._drills(shown))
+        self.server.publish_status(
+            Status(make=lambda healthy: status_page(shown, healthy=healthy), policy=POLICY)
+        )
         self.scrapes_seen = self.server.scrapes
         self.rendered_s = now_s
 

@@ -6,5 +6,6 @@ ever for each half-sent request (METRICS, finding 2). Here one thread serves byt
 
 from pfid.adapters.http_server.listeners import ListenError
 from pfid.adapters.http_server.server import CONNECTIONS_MAX, PageServer, Securing
+from pfid.adapters.http_server.site import Status
 
-__all__ = ["CONNECTIONS_MAX", "ListenError", "PageServer", "Securing"]
+__all__ = ["CONNECTIONS_MAX", "ListenError", "PageServer", "Securing", "Status"]

@@ -16,12 +16,13 @@ LANDING: Final = b"""<!doctype html>
 <li><a href="/-/ready">ready</a></li>
 </ul></body></html>
 """
-_STRICT: Final = (
-    "Cache-Control: no-store\r\n"
-    "X-Content-Type-Options: nosniff\r\n"
-    "Content-Security-Policy: default-src 'none'; frame-ancestors 'none'\r\n"
-    "Referrer-Policy: no-referrer\r\n"
-)
+POLICY: Final = "Content-Security-Policy"
+_STRICT: Final = {
+    "Cache-Control": "no-store",
+    "X-Content-Type-Options": "nosniff",
+    POLICY: "default-src 'none'; frame-ancestors 'none'",
+    "Referrer-Policy": "no-referrer",
+}
 
 
 def response(
@@ -33,15 +34,19 @@ def response(
     head_only: bool = False,
     extra: Mapping[str, str] | None = None,
 ) -> bytes:
-    """A whole answer. A HEAD's says the length of the body it leaves out."""
-    headers = "".join(f"{name}: {value}\r\n" for name, value in (extra or {}).items())
+    """A whole answer. A HEAD's says the length of the body it leaves out.
+
+    ``extra`` headers may replace the strict ones, which every answer has.
+    """
+    all_headers = {**_STRICT, **(extra or {})}
+    headers = "".join(f"{name}: {value}\r\n" for name, value in all_headers.items())
     head = (
         f"HTTP/1.1 {status.value} {status.phrase}\r\n"
         f"Date: {formatdate(usegmt=True)}\r\n"
         f"Content-Type: {content_type}\r\n"
         f"Content-Length: {len(body)}\r\n"
         f"Connection: {'keep-alive' if keep_alive else 'close'}\r\n"
-        f"{headers}{_STRICT}\r\n"
+        f"{headers}\r\n"
     ).encode()
     return head if head_only else head + body
 

@@ -13,7 +13,7 @@ from pfid.adapters.http_server.listeners import accept, listen
 from pfid.adapters.http_server.prepared import PreparedPage
 from pfid.adapters.http_server.request import Request
 from pfid.adapters.http_server.response import plain
-from pfid.adapters.http_server.site import Site
+from pfid.adapters.http_server.site import Site, Status
 from pfid.adapters.http_server.streams import PlainStream, Stream
 from pfid.config.address import Address
 
@@ -116,6 +116,10 @@ class PageServer:
     def publish_selftest(self, page: bytes | None) -> None:
         """Serve this page of what a live self-test made; None when there is nothing."""
         self._site.selftest = None if page is None else PreparedPage(page)
+
+    def publish_status(self, status: Status) -> None:
+        """Show this to people from now on; it is made when somebody asks."""
+        self._site.status = status
 
     def set_ready(self, *, ready: bool) -> None:
         """What ``/-/ready`` says."""

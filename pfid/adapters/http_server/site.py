@@ -5,14 +5,35 @@ real and nothing made: a drill is seen through to the page without standing on i
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final
 
 from pfid.adapters.http_server.prepared import PreparedPage
 from pfid.adapters.http_server.request import Request
-from pfid.adapters.http_server.response import HTML, LANDING, METRICS, plain, response
+from pfid.adapters.http_server.response import (
+    HTML,
+    LANDING,
+    METRICS,
+    POLICY,
+    plain,
+    response,
+)
 
 METHODS: Final = ("GET", "HEAD")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Status:
+    """How the page for people is made, when somebody asks.
+
+    Attributes:
+        make: of whether the daemon goes round; must read nothing but what it was made with.
+        policy: content security policy of what it makes.
+    """
+
+    make: Callable[[bool], bytes]
+    policy: str
 
 
 class Site:
@@ -22,7 +43,9 @@ class Site:
         """Take what is made at the moment of a scrape, and whether the daemon goes round."""
         self.page: PreparedPage | None = None
         self.selftest: PreparedPage | None = None
+        self.status: Status | None = None
         self.ready = False
+        self._made: tuple[Status, bool, PreparedPage] | None = None
         self.scrapes = 0
         self._live = live
         self._healthy = healthy
@@ -34,7 +57,7 @@ class Site:
             "/-/selftest": self._drills,
             "/-/healthy": self._health,
             "/-/ready": self._readiness,
-            "/": _landing,
+            "/": self._front,
         }.get(request.path)
         if make is None:
             return _status(HTTPStatus.NOT_FOUND, request)
@@ -67,6 +90,31 @@ class Site:
         if self.selftest is None:
             self.scrapes += 1
         return self._metrics(request, self.selftest)
+
+    def _front(self, request: Request) -> bytes:
+        """The page for people; being asked counts, so that the loop shows what is new."""
+        status = self.status
+        if status is None:
+            return _landing(request)
+        self.scrapes += 1
+        page = self._prepared(status)
+        packed = {"Content-Encoding": "gzip"} if request.gzip else {}
+        return response(
+            HTTPStatus.OK,
+            page.gzip(b"") if request.gzip else page.plain(b""),
+            content_type=HTML,
+            keep_alive=request.keep_alive,
+            head_only=request.method == "HEAD",
+            extra={"Vary": "Accept-Encoding", POLICY: status.policy, **packed},
+        )
+
+    def _prepared(self, status: Status) -> PreparedPage:
+        """Made once for a status; whoever asks again and again gets the same bytes."""
+        good = self._healthy()
+        made = self._made
+        if made is None or made[0] is not status or made[1] is not good:
+            made = self._made = (status, good, PreparedPage(status.make(good)))
+        return made[2]
 
     def _health(self, request: Request) -> bytes:
         good = self._healthy()

@@ -1,0 +1,1 @@
+"""HTML that is safe by construction, and small plots in it; no script, nothing from elsewhere."""

@@ -1,0 +1,77 @@
+"""The page over HTTP: its headers, its bytes, and that looking collects nothing."""
+
+import gzip
+import urllib.request
+
+from pfid.adapters.http_server import PageServer, Status
+from pfid.adapters.status_page import POLICY, STYLE_DIGEST, status_page
+from pfid.config.address import Address
+
+
+def ask(url, **headers):
+    with urllib.request.urlopen(urllib.request.Request(url, headers=headers)) as answer:
+        return answer.headers, answer.read()
+
+
+def test_its_policy_allows_its_own_style_and_nothing_else(served, snapshot):
+    headers, body = ask(served(snapshot()))
+    assert headers["Content-Security-Policy"] == POLICY
+    assert len(headers.get_all("Content-Security-Policy")) == 1
+    assert f"style-src 'sha256-{STYLE_DIGEST}'" in POLICY
+    assert "script" not in POLICY
+    assert headers["Cache-Control"] == "no-store"
+    for foreign in (b"<script", b" style=", b"src=", b"http://", b"https://", b"url("):
+        assert foreign not in body
+
+
+def test_it_is_packed_for_whoever_takes_that(served, snapshot):
+    url = served(snapshot(500))
+    headers, packed = ask(url, **{"Accept-Encoding": "gzip"})
+    assert headers["Content-Encoding"] == "gzip"
+    assert gzip.decompress(packed) == ask(url)[1]
+    assert len(packed) < 150_000
+
+
+def test_it_is_made_once_for_many_who_look_and_again_when_something_is_new(snapshot):
+    made = []
+
+    def make(name):
+        return lambda good: made.append((name, good)) or b"page"
+
+    good = [True]
+    server = PageServer([Address("127.0.0.1", 0)], healthy=lambda: good[0])
+    server.publish_status(Status(make=make("first"), policy=POLICY))
+    server.start()
+    url = f"http://{server.addresses[0]}/"
+    try:
+        for _ in range(5):
+            ask(url)
+        good[0] = False
+        ask(url)
+        server.publish_status(Status(make=make("second"), policy=POLICY))
+        ask(url)
+    finally:
+        server.stop()
+    assert made == [("first", True), ("first", False), ("second", False)]
+    assert server.scrapes == 7
+
+
+def test_it_shows_nothing_a_self_test_made(snapshot):
+    from dataclasses import replace
+
+    whole = snapshot(2)
+    hidden = replace(whole.runs[0], synthetic=True)
+    page = status_page(replace(whole, runs=(hidden, whole.runs[1]))).decode()
+    assert f">{whole.runs[1].run.run_id}<" in page
+    assert page.count(f'class="dim">{hidden.run.run_id}<') == 0
+
+
+def test_a_verdict_of_an_unproven_check_is_not_shown_as_passing(snapshot):
+    from dataclasses import replace
+
+    from pfid.domain.gate import GateState
+
+    whole = snapshot(1)
+    gate = replace(whole.gates[0], state=GateState.UNPROVEN)
+    page = status_page(replace(whole, gates=(gate,))).decode()
+    assert "run_gone: unproven" in page

@@ -1,0 +1,53 @@
+"""Plots hold what they were given, inside their frame, whatever it is."""
+
+import re
+from xml.etree import ElementTree as ET
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pfid.formats.html.plots import HEIGHT, WIDTH, bars, scatter, sparkline, timeline
+
+SECONDS = st.floats(min_value=0, max_value=1e9, allow_nan=False)
+
+
+def points(svg):
+    line = next(e for e in ET.fromstring(svg).iter() if e.tag == "polyline")
+    return [tuple(map(float, p.split(","))) for p in line.get("points").split()]
+
+
+@given(st.lists(SECONDS, min_size=2, max_size=64), st.none() | SECONDS)
+def test_a_sparkline_has_every_value_inside_its_frame(values, baseline):
+    drawn = points(sparkline(values, "step times", baseline))
+    assert len(drawn) == len(values)
+    assert all(-0.1 <= x <= WIDTH + 0.1 and -0.1 <= y <= HEIGHT + 0.1 for x, y in drawn)
+
+
+def test_a_larger_value_stands_higher():
+    (_, low), (_, high) = points(sparkline([1.0, 3.0], "x"))
+    assert high < low
+
+
+def test_one_value_is_no_line():
+    assert "polyline" not in sparkline([1.0], "x")
+
+
+@given(st.lists(SECONDS, min_size=2, max_size=5_000))
+def test_a_timeline_loses_no_spike(values):
+    highest = min(y for _, y in points(timeline(values, "s")))
+    alone = points(timeline([max(values), 0.0], "s"))[0][1]
+    assert highest == alone
+
+
+def test_bars_are_the_counts_that_are_there():
+    svg = ET.fromstring(bars((0, 0, 0, 5, 10, 0, 0), list("abcdefg"), "s"))
+    heights = [float(e.get("height")) for e in svg.iter("rect")]
+    assert len(heights) == 4
+    assert heights[1] * 2 == heights[2]
+    assert "No value" in bars((0, 0), ["a", "b"], "s")
+
+
+def test_a_scatter_keeps_shares_inside():
+    svg = scatter([(0.5, 300.0), (7.0, 700.0)], "utilisation", "W")
+    xs = [float(x) for x in re.findall(r'cx="([\d.]+)"', svg)]
+    assert max(xs) <= 640
