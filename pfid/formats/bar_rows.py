@@ -75,16 +75,6 @@ def _minutes_s(text: bytes) -> float:
     return float(int(hours) * 3600 + int(minutes) * 60) if colon else float(int(minutes) * 60)
 
 
-def fits(series: Series) -> bool:
-    """Whether a series is far enough for ``run``; its beginning and its laps are not."""
-    return (
-        series.lap == 0
-        and series.points > 0
-        and series.last_index >= series.lap_begin
-        and None not in {series.last_clock_s, series.base_index, series.base_clock_s}
-    )
-
-
 def run(  # noqa: C901, PLR0912, PLR0915 - one loop whose every call would cost as much as its work
     series: Series,
     rows: Sequence[Row],
@@ -95,7 +85,7 @@ def run(  # noqa: C901, PLR0912, PLR0915 - one loop whose every call would cost 
     """Take rows while each is the next of this series, or its last one drawn again.
 
     Args:
-        series: the lone live one of its key; it ``fits``.
+        series: the lone live one of its key, which has taken a reading.
         rows: the first has the total of the series.
         at_s: when they arrived.
         phase: of the first event; those after it are training.

@@ -7,13 +7,14 @@ alone, not on how they were cut into chunks (arrival times aside).
 
 from collections import Counter, deque
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Any, Final
 
 from pfid.domain.log_facts import LogFacts, LossSeen, Marker
 from pfid.domain.step import Phase, StepEvent
 from pfid.formats import bar_rows, markers, phases
 from pfid.formats.bar_rows import Row
-from pfid.formats.candidates import MAX_LINE_BYTES, Scanner
+from pfid.formats.candidates import MAX_LINE_BYTES, Candidate, Scanner
 from pfid.formats.dialects import hf_dict, lightning, tqdm
 from pfid.formats.dialects.bar import Bar, read_bar
 from pfid.formats.line_count import LineCount
@@ -24,6 +25,8 @@ from pfid.formats.step_events import step_event
 from pfid.formats.tracker import Taken, Tracker
 
 MAX_LOSSES: Final = 64
+AT_A_TIME: Final = 16
+"""Candidates found before they are looked at: either work is quicker when it is not interrupted."""
 MAX_BARS: Final = 64
 """Other bars remembered by name, for the note that they were left out."""
 _NO_PRESETS: Final[Mapping[str, Mapping[str, str]]] = {}
@@ -126,7 +129,14 @@ class LogParser:
     def _read(self, body: bytes, at_s: float | None) -> list[StepEvent]:
         events: list[StepEvent] = []
         self._lines.block(body)
-        for start, text, kind, reader, rows in list(self._scanner.candidates(body)):
+        found = iter(self._scanner.candidates(body))
+        while some := list(islice(found, AT_A_TIME)):
+            self._take(some, at_s, events)
+        self._lines.end_block()
+        return events
+
+    def _take(self, some: list[Candidate], at_s: float | None, events: list[StepEvent]) -> None:
+        for start, text, kind, reader, rows in some:
             self._lines.at = start
             if reader is not None:
                 reading = reader(text)
@@ -138,8 +148,6 @@ class LogParser:
                 self._bar(text, at_s, events)
             else:
                 self._other(kind, text, at_s)
-        self._lines.end_block()
-        return events
 
     def _other(self, kind: str, text: bytes, at_s: float | None) -> None:
         if kind == "hf_dict":
@@ -158,9 +166,7 @@ class LogParser:
         while rows:
             key = tqdm.key_of(int(rows[0][2]))
             series = None if key in self._evaluation_keys else self._tracker.lone(key)
-            ran = 0
-            if series is not None and bar_rows.fits(series):
-                ran = self._run(series, rows, at_s, events)
+            ran = 0 if series is None else self._run(series, rows, at_s, events)
             if not ran:
                 self._lines.at, ran = rows[0].start(), 1
                 self._drawn(bar_rows.bar_of(rows[0]), at_s, events)

@@ -74,12 +74,14 @@ def said(chunks: Sequence[Cut], regexes: dict[str, str]) -> list[str]:
 BEGUN = (drawn(0, 5000, 0, "?it/s") + "\r" + drawn(1, 5000, 2) + "\r").encode()
 MANY = "".join(drawn(n, 5000, n * 2) + "\r" for n in range(2, MAX_ROWS + 20)).encode()
 BACK = (drawn(5, 5000, 9) + "\n" + drawn(6, 5000, 11) + "\n" + drawn(2, 5000, 4) + "\n").encode()
+COPIED = "".join(drawn(n, 5000, n * 2) + "\r" for n in (2, 3, 4, 3, 5)).encode()
 
 
 @settings(max_examples=400, deadline=None)
 @given(logs(), st.lists(st.integers(0, 2000), max_size=4), st.sampled_from([None, 1000.0]))
 @example(BEGUN + MANY, [], None)
 @example(BEGUN + BACK, [], None)
+@example(BEGUN + COPIED, [], None)
 def test_bars_in_one_pass_are_bars_one_by_one(
     data: bytes, places: list[int], at_s: float | None
 ) -> None:
