@@ -5,6 +5,8 @@ from typing import Final
 
 from pfid.adapters.page import Page, live_text
 from pfid.domain.gate import Gate, GateState, ProvenTo
+from pfid.domain.gpu import GpuFacts, GpuSample, PowerSource
+from pfid.domain.gpu_view import AbsentCount, GpusView, GpuView, HolderView, XidCount
 from pfid.domain.names import CheckName, RunId, RunName
 from pfid.domain.outcome import Outcome
 from pfid.domain.run import EndKind, RunEnd, RunState
@@ -24,6 +26,7 @@ from pfid.domain.verdict import BOX, Entity, EntityKind
 from pfid.spec.fakes import CONTROL_RUN
 
 _AT_S: Final = CONTROL_RUN.started_at_s + 3600.0
+_UUID: Final = "GPU-00000000-0000-0000-0000-000000000000"
 _CHECK: Final = CheckName("run_gone")
 
 
@@ -93,6 +96,41 @@ def specimen_snapshot() -> Snapshot:
         ),
         costs=(CheckCost(check=_CHECK, last_run_s=_AT_S, runs=1),),
         plugins=(PluginView(name="pfid_plugins", version="1"),),
+        gpus=_gpus(job.run_id),
+    )
+
+
+def _gpus(run_id: RunId) -> GpusView:
+    """One card on which everything can be read."""
+    sample = GpuSample(
+        uuid=_UUID,
+        at_s=_AT_S,
+        utilization=1.0,
+        power_w=600.0,
+        power_source=PowerSource.ENERGY,
+        power_limit_w=700.0,
+        energy_j=1.0,
+        throttle=frozenset(),
+        memory_used_bytes=1,
+        temperature_c=60.0,
+        sm_activity=1.0,
+        tensor_activity=0.5,
+        dram_activity=0.5,
+        ecc_uncorrected=0,
+        processes=(),
+    )
+    card = GpuView(
+        facts=GpuFacts(
+            uuid=_UUID, index=0, name="GPU", pci_bus_id="0000:01:00.0", memory_total_bytes=2
+        ),
+        present=True,
+        last=sample,
+        holders=(HolderView(pid=1, memory_bytes=1, visible=True, run_id=run_id),),
+        xids=(XidCount(code=79, count=1, last_s=_AT_S),),
+    )
+    absent = (AbsentCount(field="power_w", reason="lost", count=1),)
+    return GpusView(
+        up=True, driver="1", library="1", expected=1, visible=1, gpus=(card,), absent=absent
     )
 
 

@@ -274,7 +274,105 @@ HOST: Final = (
         unit="Bps",
     ),
 )
-ROWS: Final = (("Is pfid itself well", SELF), ("Runs", RUNS), ("Host side of runs", HOST))
+GPUS: Final = (
+    Panel(
+        title="Utilisation",
+        make=timeseries.Panel,
+        queries=((f"pfid_gpu_utilization_ratio{{{BOX}}}", "{{instance}} {{uuid}}"),),
+        unit="percentunit",
+        about="Any kernel at all: read it beside power and tensor cores.",
+    ),
+    Panel(
+        title="Power over its limit",
+        make=timeseries.Panel,
+        queries=(
+            (
+                (
+                    f"pfid_gpu_power_watts{{{BOX}}} / on (job, instance, uuid)"
+                    f" pfid_gpu_power_limit_watts{{{BOX}}}"
+                ),
+                "{{instance}} {{uuid}}",
+            ),
+        ),
+        unit="percentunit",
+        about="High utilisation at low power is no matrix work.",
+    ),
+    Panel(
+        title="Tensor cores",
+        make=timeseries.Panel,
+        queries=((f"pfid_gpu_tensor_active_ratio{{{BOX}}}", "{{instance}} {{uuid}}"),),
+        unit="percentunit",
+    ),
+    Panel(
+        title="Kind of GPU work",
+        make=statetimeline.Panel,
+        queries=(
+            (
+                f'pfid_check_failing{{{BOX},check="gpu_work_kind"}}',
+                "{{run}}{{uuid}} wrong kind",
+            ),
+            (
+                f'pfid_check_unknown{{{BOX},check="gpu_work_kind"}}',
+                "{{run}}{{uuid}} cannot tell",
+            ),
+        ),
+        width=12,
+        about="What check gpu_work_kind says: busy with matrix work, or busy without it.",
+    ),
+    Panel(
+        title="GPUs there and expected",
+        make=timeseries.Panel,
+        queries=(
+            (f"pfid_gpus_visible{{{BOX}}}", "{{instance}} there"),
+            (f"pfid_gpus_expected{{{BOX}}}", "{{instance}} expected"),
+        ),
+        width=12,
+    ),
+    Panel(
+        title="GPU memory used",
+        make=timeseries.Panel,
+        queries=(
+            (
+                (
+                    f"pfid_gpu_memory_used_bytes{{{BOX}}} / on (job, instance, uuid)"
+                    f" pfid_gpu_memory_total_bytes{{{BOX}}}"
+                ),
+                "{{instance}} {{uuid}}",
+            ),
+        ),
+        unit="percentunit",
+    ),
+    Panel(
+        title="GPU temperature",
+        make=timeseries.Panel,
+        queries=((f"pfid_gpu_temperature_celsius{{{BOX}}}", "{{instance}} {{uuid}}"),),
+        unit="celsius",
+    ),
+    Panel(
+        title="Energy in an hour",
+        make=timeseries.Panel,
+        queries=((f"3600 * rate(pfid_gpu_energy_joules_total{{{BOX}}}[1h])", "{{uuid}}"),),
+        unit="joule",
+    ),
+    Panel(
+        title="Throttling",
+        make=statetimeline.Panel,
+        queries=((f"pfid_gpu_throttle_active{{{BOX}}} == 1", "{{uuid}} {{reason}}"),),
+        width=12,
+    ),
+    Panel(
+        title="Xid errors",
+        make=table.Panel,
+        queries=((f"pfid_gpu_xid_errors_total{{{BOX}}} > 0", ""),),
+        width=12,
+    ),
+)
+ROWS: Final = (
+    ("Is pfid itself well", SELF),
+    ("Runs", RUNS),
+    ("GPUs", GPUS),
+    ("Host side of runs", HOST),
+)
 
 
 def build() -> str:

@@ -8,6 +8,7 @@ import time
 import pytest
 
 from pfid.monitoring.dashboard import expressions
+from pfid.monitoring.dashboard_source import GPUS
 
 pytestmark = [
     pytest.mark.full,
@@ -21,8 +22,9 @@ NOT_ON_A_QUIET_BOX = {
     "Bytes read and written",
     "Ranks against the median of their job",
     "Living ranks and world size",
+    *(panel.title for panel in GPUS),
 }
-"""Panels that may have nothing to show: no scheduler, no rights to read io counters."""
+"""Panels that may have nothing to show: no scheduler, no GPU, no rights to read io counters."""
 
 
 def launch(box, training):
