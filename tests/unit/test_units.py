@@ -112,7 +112,7 @@ def test_the_names_of_all_stored_descriptors_fit_into_the_environment(service):
 
 
 def test_a_start_that_cannot_succeed_is_not_repeated(service):
-    from pfid.cli.daemon import EXIT_CONFIG
+    from pfid.bootstrap.daemon_main import EXIT_CONFIG
 
     assert service["Restart"] == "always"
     assert service["RestartPreventExitStatus"] == str(EXIT_CONFIG)
