@@ -5,7 +5,8 @@ that the two can be held against each other.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from statistics import median
@@ -58,16 +59,17 @@ def newest_window(samples: Sequence[GpuSample], window_s: float) -> GpuWindow:
     if not samples:
         return GpuWindow()
     newest = samples[-1]
-    since_s = newest.at_s - window_s
-    # A sample stands for the time before it, and belongs where the middle of that lies.
-    within = [s for s in samples if s.at_s - _stands_for_s(s) / 2 >= since_s] or [newest]
+    within = _within(samples, newest.at_s - window_s)
     both = [s for s in within if s.utilization is not None and s.power_w is not None]
+    weights = [_stands_for_s(s) for s in both]
     tensor = _known(within, [s.tensor_activity for s in within])
     sources = {s.power_source for s in both}
     return GpuWindow(
-        seconds=sum(map(_stands_for_s, both)),
-        utilization=_mean(both or within, "utilization"),
-        power_w=_mean(both or within, "power_w"),
+        seconds=sum(weights),
+        utilization=_weighed([s.utilization for s in both], weights)
+        if both
+        else _mean(within, "utilization"),
+        power_w=_weighed([s.power_w for s in both], weights) if both else _mean(within, "power_w"),
         jitter_w=_jitter_w(both),
         power_source=sources.pop() if len(sources) == 1 else None,
         power_limit_w=newest.power_limit_w,
@@ -80,8 +82,33 @@ def newest_window(samples: Sequence[GpuSample], window_s: float) -> GpuWindow:
     )
 
 
+def _within(samples: Sequence[GpuSample], since_s: float) -> Sequence[GpuSample]:
+    """The newest samples, back to ``since_s``; at least one.
+
+    A sample stands for the time before it, and belongs where the middle of that lies.
+    """
+    first = len(samples) - 1
+    while first > 0:
+        sample = samples[first - 1]
+        if sample.at_s - _stands_for_s(sample) / 2 < since_s:
+            break
+        first -= 1
+    return samples[first:]
+
+
+def _weighed(values: Iterable[float | None], weights: Sequence[float]) -> float | None:
+    """Mean of values that are all there."""
+    total = sum(weights)
+    if total <= 0:
+        return None
+    return sum(v * w for v, w in zip(values, weights, strict=True) if v is not None) / total
+
+
 def _stands_for_s(sample: GpuSample) -> float:
-    return min(GAP_MAX_S, 1.0 if sample.window_s is None else sample.window_s)
+    span_s = sample.window_s
+    if span_s is None:
+        return 1.0
+    return min(GAP_MAX_S, span_s)
 
 
 def _mean(samples: Sequence[GpuSample], name: str) -> float | None:
@@ -118,5 +145,7 @@ def _throttle(within: Sequence[GpuSample]) -> frozenset[str] | None:
     read = [s.throttle for s in within if s.throttle is not None]
     if 2 * len(read) < len(within):
         return None
-    named = frozenset[str]().union(*read)
-    return frozenset(r for r in named if 2 * sum(r in t for t in read) >= len(read))
+    counts: Counter[str] = Counter()
+    for reasons, n in Counter(read).items():
+        counts.update(dict.fromkeys(reasons, n))
+    return frozenset(reason for reason, n in counts.items() if 2 * n >= len(read))

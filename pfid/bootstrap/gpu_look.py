@@ -1,5 +1,6 @@
 """GPUs without a daemon: a sampler of our own for a few seconds, and the same view of them."""
 
+import os
 import queue
 import time
 from collections.abc import Callable, Iterable
@@ -7,6 +8,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Final, Self
 
+from pfid.adapters.gpu_references import load_references
 from pfid.adapters.gpu_worker import (
     GpuEvent,
     GpuSaid,
@@ -15,14 +17,19 @@ from pfid.adapters.gpu_worker import (
     GpuWorker,
     pids_are_ours,
 )
+from pfid.adapters.process_identity import machine_id
 from pfid.adapters.process_table import ProcessTable
 from pfid.bootstrap.sources import Gathered, Source, SourceKind
+from pfid.config.paths import user_state_dir
 from pfid.daemon.gpu_box import NVML, GpuBox
-from pfid.daemon.gpu_holders import Holders, RunTree
+from pfid.daemon.gpu_holders import COMM_CHARS, Holders, InTree, RunTree
 from pfid.daemon.gpu_views import gpus_view
+from pfid.domain.errors import ConfigError
+from pfid.domain.gpu import GpuReference
 from pfid.domain.gpu_view import GpusView
-from pfid.domain.names import RunId
+from pfid.domain.run import Run
 from pfid.domain.snapshot import Snapshot
+from pfid.formats.untrusted import printable
 from pfid.spec.ports.gpus import SamplerProblem
 from pfid.wire.gpu import Opened, Read, Trouble
 
@@ -58,13 +65,16 @@ class OwnLook:
         self._events: queue.SimpleQueue[GpuEvent] = queue.SimpleQueue()
         self._worker = GpuWorker(self._events.put, interval_s=INTERVAL_S)
         self.box = GpuBox(
-            interval_s=INTERVAL_S, pids_are_ours=pids_are_ours(), point_s=INTERVAL_S / 2
+            interval_s=INTERVAL_S,
+            pids_are_ours=pids_are_ours(),
+            point_s=INTERVAL_S / 2,
+            references=_own_references(),
         )
         self.box.sampler(NVML, time.monotonic())
         self._processes = ProcessTable()
         self._holders = Holders(self._processes, pids_are_ours=self.box.pids_are_ours)
         runs = [view for source in sources for view in source.snapshot.runs]
-        self._roots = {v.run.identity.pid: v.run.run_id for v in runs if v.end is None}
+        self._roots = {v.run.identity.pid: v.run for v in runs if v.end is None}
         self._names = {v.run.run_id: str(v.run.name) for v in runs}
         self._began_s: float | None = None
 
@@ -124,13 +134,26 @@ class OwnLook:
             if listed is None:
                 gpu.holders = None
             elif listed != gpu.listed or gpu.holders is None:
-                members = {p.pid: run for p in listed if (run := self._run_of(p.pid)) is not None}
+                members = {p.pid: m for p in listed if (m := self._member(p.pid)) is not None}
                 runs = {run: RunTree(ended=False, defunct=False) for run in self._names}
                 gpu.holders = self._holders.of(gpu, listed, members, runs)
             gpu.listed = listed
             gpu.changed()
 
-    def _run_of(self, pid: int) -> RunId | None:
+    def _member(self, pid: int) -> InTree | None:
+        run = self._run_of(pid)
+        stat = None if run is None else self._processes.inspect(pid)
+        if run is None or stat is None or stat.dead:
+            return None
+        return InTree(
+            run_id=run.run_id,
+            start_ticks=stat.start_ticks,
+            comm=printable(stat.comm, COMM_CHARS),
+            uid=run.uid,
+            username=run.username,
+        )
+
+    def _run_of(self, pid: int) -> Run | None:
         """The run a process descends from, as far as its parents still live."""
         for _ in range(64):
             if pid in self._roots:
@@ -140,6 +163,14 @@ class OwnLook:
                 return None
             pid = stat.parent_pid
         return None
+
+
+def _own_references() -> dict[str, GpuReference]:
+    """What this user measured; a user without a home has measured nothing."""
+    try:
+        return load_references(user_state_dir(os.environ, machine_id()))
+    except ConfigError:
+        return {}
 
 
 def gpus_of_run(snapshots: Iterable[Snapshot], run_id: str) -> GpusView | None:

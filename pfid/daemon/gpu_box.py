@@ -12,6 +12,7 @@ import msgspec
 
 from pfid.daemon.tracked import Judged
 from pfid.domain.gpu import GpuFacts, GpuProcess, GpuReference, GpuSample, XidEvent
+from pfid.domain.gpu_view import WorkKind
 from pfid.domain.names import RunId
 from pfid.spec.ports.gpus import (
     KEPT_S,
@@ -72,6 +73,7 @@ class TrackedGpu:
         judged: what checks said about it.
         reference: its own GEMM.
         written: what is in the store.
+        kind: what it was busy with when that was last looked at, for everybody's eyes.
     """
 
     facts: GpuFacts
@@ -90,6 +92,9 @@ class TrackedGpu:
     written: GpuBody | None = None
     utilization: Points = field(default_factory=Points)
     power_w: Points = field(default_factory=Points)
+    kind: WorkKind = WorkKind.UNKNOWN
+    kind_reason: str = "no_fresh_sample"
+    kind_due_s: float = 0.0
     point_s: float = POINT_S
     point_due_s: float = 0.0
     _state: GpuState | None = None

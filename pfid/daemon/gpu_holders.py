@@ -31,6 +31,17 @@ class StrangerPort(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class InTree:
+    """A living process of a run's tree, as the tree knows it."""
+
+    run_id: RunId
+    start_ticks: int
+    comm: str
+    uid: int
+    username: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunTree:
     """A run that is or was on a GPU, as far as that matters here."""
 
@@ -45,12 +56,13 @@ class Holders:
         """Ask ``processes``; in a container the driver's numbers mean other processes."""
         self._processes = processes
         self._ours = pids_are_ours
+        self._names: dict[int, str] = {}
 
     def of(
         self,
         gpu: TrackedGpu,
         listed: tuple[GpuProcess, ...],
-        members: Mapping[int, RunId],
+        members: Mapping[int, InTree],
         runs: Mapping[RunId, RunTree],
     ) -> tuple[GpuHolder, ...]:
         """Everybody the driver lists.
@@ -58,7 +70,7 @@ class Holders:
         Args:
             gpu: remembers which run a pid belonged to for as long as it is listed.
             listed: by the driver.
-            members: runs by the pids of their living processes.
+            members: living processes of runs, by pid.
             runs: all of them.
         """
         if not self._ours:
@@ -71,15 +83,25 @@ class Holders:
         self,
         gpu: TrackedGpu,
         process: GpuProcess,
-        members: Mapping[int, RunId],
+        members: Mapping[int, InTree],
         runs: Mapping[RunId, RunTree],
     ) -> GpuHolder:
         pid = process.pid
+        member = members.get(pid)
+        if member is not None:
+            gpu.owners[pid] = (member.start_ticks, member.run_id)
+            return GpuHolder(
+                pid=pid,
+                memory_bytes=process.memory_bytes,
+                graphics=process.graphics,
+                uid=member.uid,
+                username=member.username,
+                comm=member.comm,
+                run_id=member.run_id,
+            )
         stat = self._processes.inspect(pid)
-        run_id = members.get(pid)
-        if run_id is not None and stat is not None:
-            gpu.owners[pid] = (stat.start_ticks, run_id)
-        elif (known := gpu.owners.get(pid)) is not None:
+        run_id = None
+        if (known := gpu.owners.get(pid)) is not None:
             same = stat is None or stat.start_ticks == known[0]
             run_id = known[1] if same else None
         run = None if run_id is None else runs.get(run_id)
@@ -90,12 +112,18 @@ class Holders:
             graphics=process.graphics,
             visible=stat is not None,
             uid=uid,
-            username="" if uid is None else self._processes.username(uid),
+            username="" if uid is None else self._name(uid),
             comm="" if stat is None else printable(stat.comm, COMM_CHARS),
             run_id=run_id,
             run_ended=run.ended if run is not None else run_id is not None,
             zombie=(stat is not None and stat.dead) or (run is not None and run.defunct),
         )
+
+    def _name(self, uid: int) -> str:
+        """A user's name, asked for once."""
+        if uid not in self._names:
+            self._names[uid] = self._processes.username(uid)
+        return self._names[uid]
 
 
 def _unknown(process: GpuProcess) -> GpuHolder:

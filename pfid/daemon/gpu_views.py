@@ -1,6 +1,7 @@
 """The GPUs for everybody's eyes."""
 
 from collections.abc import Mapping
+from typing import Final
 
 from pfid.analysis.gpu_window import newest_window
 from pfid.analysis.gpu_work import WINDOW_S, WorkLimits, classify
@@ -9,6 +10,7 @@ from pfid.domain.gpu_view import AbsentCount, GpusView, GpuView, HolderView, Wor
 from pfid.domain.names import RunId
 from pfid.spec.ports.gpus import GpuHolder, SamplerProblem
 
+KIND_S: Final = 4.0
 Names = Mapping[RunId, str]
 
 
@@ -65,7 +67,15 @@ def _view(gpu: TrackedGpu, names: Names, limits: WorkLimits, *, fresh: bool) -> 
 
 
 def _kind(gpu: TrackedGpu, limits: WorkLimits) -> tuple[WorkKind, str]:
-    """What it is busy with, and the code that says why or against what."""
+    """What it is busy with, and the code that says why; looked at anew every few seconds."""
+    at_s = gpu.samples[-1].at_s if gpu.samples else 0.0
+    if at_s >= gpu.kind_due_s or gpu.kind is WorkKind.UNKNOWN:
+        gpu.kind_due_s = at_s + KIND_S
+        gpu.kind, gpu.kind_reason = _looked_at(gpu, limits)
+    return gpu.kind, gpu.kind_reason
+
+
+def _looked_at(gpu: TrackedGpu, limits: WorkLimits) -> tuple[WorkKind, str]:
     window = newest_window(gpu.state.samples, limits.window_s)
     reading = classify(window, gpu.reference, limits)
     return reading.kind, reading.work.value

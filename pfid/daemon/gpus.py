@@ -4,7 +4,7 @@ from typing import Final
 
 from pfid.daemon.core import Core
 from pfid.daemon.gpu_box import NVML, TrackedGpu
-from pfid.daemon.gpu_holders import Holders, RunTree
+from pfid.daemon.gpu_holders import Holders, InTree, RunTree
 from pfid.daemon.judging import Judging
 from pfid.daemon.messages import GpuBusSeen, GpuHeard, GpuSamplerLost
 from pfid.domain.gpu import GpuProcess, GpuReference, XidEvent
@@ -124,12 +124,26 @@ class Gpus:
         if not listed:
             gpu.owners.clear()
             return ()
-        members = {p.pid: m.run_id for p in listed if (m := core.by_pid.get(p.pid)) is not None}
+        members = {p.pid: m for p in listed if (m := self._member(p.pid)) is not None}
         runs = {
             run_id: RunTree(ended=run.end is not None, defunct=run.defunct)
             for run_id, run in core.runs.items()
         }
         return self._holders.of(gpu, listed, members, runs)
+
+    def _member(self, pid: int) -> InTree | None:
+        """The process as the tree of its run knows it; None for a stranger or a zombie."""
+        member = self._core.by_pid.get(pid)
+        run = None if member is None else self._core.runs.get(member.run_id)
+        if member is None or run is None or run.defunct:
+            return None
+        return InTree(
+            run_id=run.run_id,
+            start_ticks=member.start_ticks,
+            comm=member.comm,
+            uid=run.run.uid,
+            username=run.run.username,
+        )
 
     def _whose(self, event: XidEvent) -> RunId | None:
         """The run an error belongs to: only if the driver names a process, and it is a run's."""

@@ -451,6 +451,28 @@ API int nvmlDeviceGetComputeRunningProcesses_v3(void *d, unsigned *n, listed *ou
 API int nvmlDeviceGetGraphicsRunningProcesses_v3(void *d, unsigned *n, listed *out) {
     return list(d, "nvmlDeviceGetGraphicsRunningProcesses_v3", 1, n, out);
 }
+/* What pfid does not ask for and others do. */
+API int nvmlDeviceGetEncoderUtilization(void *d, unsigned *a, unsigned *b) {
+    (void)d, (void)a, (void)b;
+    return NOSUP;
+}
+API int nvmlDeviceGetDecoderUtilization(void *d, unsigned *a, unsigned *b) {
+    (void)d, (void)a, (void)b;
+    return NOSUP;
+}
+API int nvmlDeviceGetFanSpeed(void *d, unsigned *a) {
+    (void)d, (void)a;
+    return NOSUP;
+}
+API int nvmlDeviceGetPcieThroughput(void *d, unsigned which, unsigned *a) {
+    (void)d, (void)which, (void)a;
+    return NOSUP;
+}
+API int nvmlDeviceGetProcessUtilization(void *d, void *samples, unsigned *n, unsigned long long t) {
+    (void)d, (void)samples, (void)n, (void)t;
+    return NOSUP;
+}
+
 typedef struct { unsigned version, supported; } gpm_support;
 API int nvmlGpmQueryDeviceSupport(void *d, gpm_support *out) {
     if (out->version != 1) return VERSION;
