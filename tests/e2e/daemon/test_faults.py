@@ -5,6 +5,7 @@ import signal
 import socket
 import struct
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -50,6 +51,11 @@ def test_a_full_disk_is_said_and_everything_is_written_once_there_is_room(idle_b
         subprocess.run(["umount", "-l", str(box.state)], check=True)
 
 
+def _write_for_ever(fd: int) -> None:
+    while True:
+        os.write(fd, b"x" * 4096)
+
+
 def _with_a_full_disk(box) -> None:
     box.start()
     first = box.child()
@@ -57,8 +63,7 @@ def _with_a_full_disk(box) -> None:
     filler = box.state / "filler"
     fd = os.open(filler, os.O_WRONLY | os.O_CREAT)
     with pytest.raises(OSError, match="No space"):
-        while True:
-            os.write(fd, b"x" * 4096)
+        _write_for_ever(fd)
     os.close(fd)
     children = [box.child() for _ in range(20)]
     replies = [box.register(c.pid, f"full-{i}") for i, c in enumerate(children)]
@@ -112,12 +117,16 @@ def test_descriptors_of_a_client_that_breaks_off_are_closed(box):
     box.until("all are closed", lambda: not _holds(box.daemon.pid, box.config))
 
 
+def _listen_for_ever(peer: socket.socket) -> None:
+    while True:
+        peer.recv(4096)
+
+
 def _holds(pid: int, path) -> bool:
-    folder = f"/proc/{pid}/fd"
     found = set()
-    for name in os.listdir(folder):
+    for link in Path(f"/proc/{pid}/fd").iterdir():
         try:
-            found.add(os.readlink(f"{folder}/{name}"))
+            found.add(str(link.readlink()))
         except FileNotFoundError:
             continue
     return str(path) in found
@@ -170,8 +179,7 @@ def test_the_manager_is_told_ready_stopping_and_that_the_loop_goes_round(idle_bo
     said.clear()
     notify.settimeout(2.5)
     with pytest.raises(TimeoutError):
-        while True:
-            notify.recv(4096)
+        _listen_for_ever(notify)
     idle_box.daemon.send_signal(signal.SIGCONT)
     notify.settimeout(20)
     hear("WATCHDOG=1")

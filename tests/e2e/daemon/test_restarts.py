@@ -1,6 +1,7 @@
 """The daemon is killed and comes back; nothing acknowledged is lost, nothing is told twice."""
 
 import array
+import itertools
 import os
 import random
 import signal
@@ -300,7 +301,7 @@ def _each_once(box, acknowledged: set[str], ended: set[str]) -> None:
     for run in acknowledged:
         assert box.run(run)["run"]["run"]["run_id"] == run
     for key, chain in chains.items():
-        for (_, outcome, reason), (before, after, again) in zip(chain, chain[1:], strict=False):
+        for (_, outcome, reason), (before, after, again) in itertools.pairwise(chain):
             assert before == outcome, (key, chain)
             assert (outcome, reason) != (after, again), (key, chain)
     for run in ended:

@@ -27,8 +27,9 @@ def ask(request, fds=()):
     return {"kind": type(reply).__name__, **{n: getattr(reply, n) for n in reply.__struct_fields__}}
 def register(pid, run_id, logs=()):
     fds = [os.pidfd_open(pid), *(os.open(log, os.O_RDONLY) for log in logs)]
+    roles = [Role.PIDFD] + [Role.LOG] * len(logs)
     return ask(Register(name=run_id, run_id=run_id, pid=pid, start_ticks=None,
-        started_at_s=time.time(), source="captured", roles=[Role.PIDFD] + [Role.LOG] * len(logs)), fds)
+        started_at_s=time.time(), source="captured", roles=roles), fds)
 said = []
 exec(sys.stdin.read())
 print(json.dumps(said))
@@ -38,8 +39,10 @@ print(json.dumps(said))
 def _as(uid: int, box, code: str) -> list[dict]:
     """Run code as an unprivileged user and return what it said."""
     done = subprocess.run(
-        ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups", sys.executable, "-P"]
-        + ["-c", AS_USER, str(box.socket)],
+        [
+            *("setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups"),
+            *(sys.executable, "-P", "-c", AS_USER, str(box.socket)),
+        ],
         input=code,
         capture_output=True,
         text=True,

@@ -1,0 +1,303 @@
+"""The loop with a clock in our hands."""
+
+import queue
+import signal
+from types import SimpleNamespace
+
+import pytest
+
+from pfid.bootstrap.daemon import _parts
+from pfid.daemon.core import Checks, Core
+from pfid.daemon.judging import OVERDUE_LEAST_S, Judging
+from pfid.daemon.loop import JOB_SLACK_S, JOBS, RENDER, SWEEP, Hooks, Loop
+from pfid.daemon.messages import (
+    Asked,
+    Committed,
+    JobFired,
+    Signalled,
+    StoreTrouble,
+    WorkerVerdict,
+)
+from pfid.daemon.ports import Ports
+from pfid.domain.gate import Gate, GateState, ProvenTo
+from pfid.domain.identity import Identified
+from pfid.domain.outcome import Outcome
+from pfid.domain.verdict import Verdict
+from pfid.spec.check import Hysteresis, Scope, Severity, Stage
+from pfid.spec.fakes import CONTROL_RUN
+from pfid.wire.control import GetSnapshot, Refused, Register, Registered, Role, StopIntent
+from pfid.wire.plugins import CheckInfo
+
+
+class Clock:
+    """Both clocks, moved by hand."""
+
+    def __init__(self) -> None:
+        self.wall, self.mono = 1_788_000_000.0, 1_000.0
+
+    def now_s(self) -> float:
+        return self.wall
+
+    def monotonic_s(self) -> float:
+        return self.mono
+
+
+class Held:
+    """A process that lives."""
+
+    def __init__(self, pid: int, pidfd: int) -> None:
+        self.pid, self.pidfd = pid, pidfd
+
+    def read(self):
+        return SimpleNamespace(state="S", cpu_s=0.0, resident_bytes=1)
+
+    def read_io(self):
+        return None
+
+    def status(self):
+        return None
+
+    def close(self) -> None:
+        pass
+
+
+class World:
+    """The loop, its clock, and everything it did to the outside."""
+
+    def __init__(self, checks: Checks | None = None, plugins=None) -> None:
+        self.clock = Clock()
+        self.inbox: queue.SimpleQueue = queue.SimpleQueue()
+        self.said: list[tuple[str, str]] = []
+        self.replies: list[tuple[int, object]] = []
+        self.submitted: list[tuple] = []
+        self.pages: list[bool] = []
+        self.notified: list[str] = []
+        self.trouble: list[BaseException] = []
+        core = Core(
+            ports=self._ports(),
+            post=self.inbox.put,
+            machine_id="m",
+            boot_id="b",
+            checks=checks or Checks(),
+        )
+        self.core = core
+        parts = _parts(core, Judging(core, plugins), allow_fuse=False)
+        known = {name: lambda *_, **__: None for name in Hooks.__dataclass_fields__}
+        hooks = Hooks(**{**known, "page": self._page, "reload": lambda: ""})
+        self.loop = Loop(parts, self.inbox, hooks, watchdog_s=1.0)
+        self.loop.begin()
+
+    def _page(self, *asked) -> None:
+        self.pages.append(asked[-1])
+
+    def _ports(self) -> Ports:
+        def nothing(*_args, **_named):
+            return None
+
+        def submit(changes) -> int:
+            self.submitted.append(tuple(changes))
+            return len(self.submitted)
+
+        identified = Identified(
+            identity=CONTROL_RUN.identity, uid=0, started_at_s=self.clock.wall, ended=False
+        )
+        return Ports(
+            clock=self.clock,
+            processes=SimpleNamespace(
+                identify=lambda _fd: identified,
+                hold=Held,
+                pids=set,
+                username=str,
+                inspect=nothing,
+                owner=nothing,
+            ),
+            deaths=SimpleNamespace(watch=nothing, unwatch=nothing),
+            oom=SimpleNamespace(box=nothing, place_of=nothing, cgroup=nothing, forget=nothing),
+            store=SimpleNamespace(
+                submit=submit,
+                find_events=nothing,
+                find_run=nothing,
+                find_earlier=nothing,
+                remember=nothing,
+            ),
+            reader=SimpleNamespace(order=lambda *_: True),
+            replies=SimpleNamespace(reply=lambda conn, reply: self.replies.append((conn, reply))),
+            notify=SimpleNamespace(
+                ready=lambda _: self.notified.append("ready"),
+                reloading=lambda _: self.notified.append("reloading"),
+                stopping=nothing,
+                status=nothing,
+                watchdog=lambda: self.notified.append("watchdog"),
+                store=nothing,
+                drop=nothing,
+            ),
+            log=SimpleNamespace(
+                counts={}, say=lambda level, event, **_: self.said.append((level, event))
+            ),
+        )
+
+    def turn(self, *messages, seconds: float = 0.0, wall: float | None = None) -> None:
+        """Move the clocks, put messages in, go round once."""
+        self.clock.mono += seconds
+        self.clock.wall += seconds if wall is None else wall
+        self.inbox.put(JobFired(job=RENDER))  # so that the loop never waits for real
+        for message in messages:
+            self.inbox.put(message)
+        self.loop.turn()
+        assert [s for s in self.said if s[0] == "critical" and "loop failed" in s[1]] == []
+
+    def register(self, conn: int = 1) -> None:
+        request = Register(
+            name="n",
+            run_id="n-1",
+            pid=CONTROL_RUN.identity.pid,
+            start_ticks=None,
+            started_at_s=0.0,
+            source="captured",
+            roles=[Role.PIDFD],
+        )
+        self.turn(Asked(conn=conn, uid=0, pid=1, request=request, fds=(0,)))
+
+
+@pytest.fixture
+def world():
+    return World()
+
+
+def test_jobs_run_by_the_loops_own_due_times_when_the_wall_clock_is_set_back(world):
+    """The scheduler goes by wall time and has fallen silent; an hour back stops nothing."""
+    done: list[str] = []
+    world.loop._parts.trees.begin = lambda: done.append(SWEEP)
+    world.turn(seconds=2.5)
+    assert done == [SWEEP]
+    for _ in range(3):
+        world.turn(seconds=JOBS[SWEEP] + JOB_SLACK_S, wall=-3600.0)
+    assert done == [SWEEP] * 4
+
+
+def test_a_registration_is_acknowledged_only_once_it_is_on_disk(world):
+    world.register(conn=7)
+    assert world.replies == []
+    number = len(world.submitted)
+    assert any(c.__class__.__name__ == "PutRun" for c in world.submitted[number - 1])
+    world.turn(Committed(number=number - 1))
+    assert world.replies == []
+    world.turn(Committed(number=number))
+    ((conn, reply),) = world.replies
+    assert conn == 7
+    assert isinstance(reply, Registered)
+
+
+def test_whoever_waits_for_a_full_disk_is_told_and_the_run_is_watched_all_the_same(world):
+    world.register(conn=7)
+    world.turn(StoreTrouble(problem="disk full"))
+    ((_, reply),) = world.replies
+    assert isinstance(reply, Refused)
+    assert reply.code == "cannot_write"
+    world.turn(Asked(conn=8, uid=0, pid=1, request=StopIntent(run_id="n-1")))
+    assert world.replies[-1][1].code == "cannot_write"
+    world.turn(Asked(conn=9, uid=0, pid=1, request=GetSnapshot()))
+    shown = world.replies[-1][1].snapshot
+    assert [r.run.run_id for r in shown.runs] == ["n-1"]
+    assert shown.health.store_problem == "disk full"
+
+
+def test_one_message_that_cannot_be_handled_does_not_stop_the_loop(world):
+    def break_down(*_):
+        raise RuntimeError("planted")
+
+    world.loop._parts.answering.left = break_down
+    from pfid.daemon.messages import ClientLeft
+
+    world.inbox.put(ClientLeft(conn=1))
+    world.loop.turn()
+    assert ("critical", "the loop failed on a message") in world.said
+    world.said.clear()
+    world.register()
+    assert world.core.runs
+
+
+def test_the_watchdog_is_fed_after_turns_and_at_half_its_interval(world):
+    world.turn()
+    first = world.notified.count("watchdog")
+    world.turn(seconds=0.4)
+    assert world.notified.count("watchdog") == first
+    world.turn(seconds=0.2)
+    assert world.notified.count("watchdog") == first + 1
+
+
+def test_sighup_reloads_and_says_so_and_sigterm_ends_the_loop(world):
+    world.turn(Signalled(number=signal.SIGHUP))
+    assert [n for n in world.notified if n != "watchdog"] == ["reloading", "ready"]
+    assert world.loop.stopping is False
+    world.turn(Signalled(number=signal.SIGTERM))
+    assert world.loop.stopping is True
+
+
+FOREIGN = CheckInfo(
+    name="theirs",
+    stage=Stage.WATCH,
+    scope=Scope.RUN,
+    severity=Severity.WARNING,
+    hysteresis=Hysteresis(),
+    cadence_s=5.0,
+    deadline_s=2.0,
+    reads=("run",),
+    reasons={"bad": Outcome.FAIL},
+    runbook="x",
+)
+PROVEN = Checks(
+    run=(FOREIGN,),
+    gates=(Gate(check="theirs", stage="watch", state=GateState.PROVEN, proven_to=ProvenTo()),),
+)
+
+
+class Plugins:
+    """A worker that answers when the test says so."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, str]] = []
+
+    def ask(self, *asked) -> None:
+        self.asked.append(asked[:2])
+
+    def expire(self) -> None:
+        pass
+
+
+def _verdict(world, name="theirs"):
+    judged = world.core.runs["n-1"].judged[name]
+    settled = judged.settling.settled
+    return None if settled is None else (settled.outcome, settled.reason)
+
+
+def test_a_third_partys_check_runs_in_its_worker_and_settles_when_it_answers():
+    plugins = Plugins()
+    world = World(PROVEN, plugins)
+    world.register()
+    world.turn()
+    assert plugins.asked == [("theirs", "n-1")]
+    assert _verdict(world) is None
+    said = Verdict(outcome=Outcome.FAIL, reason="bad", summary="s")
+    world.turn(WorkerVerdict(check="theirs", subject="n-1", verdict=said))
+    assert _verdict(world) == (Outcome.FAIL, "bad")
+
+
+def test_a_check_that_was_due_and_never_answered_is_unknown_overdue():
+    plugins = Plugins()
+    world = World(PROVEN, plugins)
+    world.register()
+    world.turn()
+    for _ in range(8):
+        world.turn(seconds=OVERDUE_LEAST_S / 4, wall=-100.0)
+    assert _verdict(world) == (Outcome.UNKNOWN, "overdue")
+
+
+def test_an_unproven_check_is_unknown_and_never_asked():
+    plugins = Plugins()
+    gate = Gate(check="theirs", stage="watch", state=GateState.UNPROVEN, proven_to=ProvenTo())
+    world = World(Checks(run=(FOREIGN,), gates=(gate,)), plugins)
+    world.register()
+    world.turn()
+    assert plugins.asked == []
+    assert _verdict(world) == (Outcome.UNKNOWN, "unproven")
