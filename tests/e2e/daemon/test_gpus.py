@@ -71,7 +71,13 @@ def test_a_run_is_found_on_its_gpu_through_its_tree(watched):
     watched.nvml.run_on(0, worker, 100 * GIB)
     watched.nvml.run_on(0, stranger.pid, GIB)
     watched.nvml.run_on(0, 4_000_000, 3 * GIB)
-    view = until(watched, "all three", last_is(0, lambda g: g.holders and len(g.holders) == 3))
+    view = until(
+        watched,
+        "all three, once the tree was swept",
+        last_is(
+            0, lambda g: g.holders and len(g.holders) == 3 and any(h.run_id for h in g.holders)
+        ),
+    )
     by_pid = {h.pid: h for h in view.gpus[0].holders}
     assert by_pid[worker].run_id == "train-1"
     assert by_pid[worker].memory_bytes == 100 * GIB

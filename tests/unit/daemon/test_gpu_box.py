@@ -1,0 +1,191 @@
+"""What the daemon makes of readings: who is gone, what is stale, what counts and what is kept."""
+
+import dataclasses
+
+import pytest
+
+from pfid.daemon.gpu_box import NVML, GpuBox
+from pfid.daemon.gpu_views import gpus_view
+from pfid.daemon.gpu_worlds import LiveGpus
+from pfid.domain.gpu import AbsentReason, GpuFacts, GpuProcess, GpuReference, GpuSample, XidEvent
+from pfid.domain.gpu_view import WorkKind
+from pfid.domain.verdict import BOX, Entity, EntityKind
+from pfid.spec.fakes_gpus import CONTROL_HOLDER
+from pfid.spec.ports.gpus import SamplerProblem
+from pfid.wire.gpu import Opened, Read, Trouble
+from pfid.wire.stored import GpuBody
+
+A = GpuFacts(uuid="GPU-a", index=0, name="a", pci_bus_id="0000:0a:00.0")
+B = GpuFacts(uuid="GPU-b", index=1, name="b", pci_bus_id="0000:0b:00.0")
+
+
+def sample(facts, **fields):
+    known = {"utilization": 1.0, "power_w": 600.0, "power_limit_w": 700.0, **fields}
+    return GpuSample(**{"uuid": facts.uuid, "at_s": 100.0, "window_s": 1.0, **known})
+
+
+def read(*facts, at_s=100.0, **more):
+    samples = more.pop("samples", tuple(sample(f, at_s=at_s) for f in facts))
+    return Read(sampler=NVML, at_s=at_s, samples=samples, **more)
+
+
+@pytest.fixture
+def box():
+    box = GpuBox()
+    box.opened(Opened(sampler=NVML, driver="580"), 0.0)
+    box.read(read(A, B, facts=(A, B)), 10.0, lambda _: None)
+    return box
+
+
+def presence(box):
+    return {g.facts.uuid: g.present for g in box.ordered()}
+
+
+def test_a_gpu_that_is_no_longer_listed_is_gone_and_may_come_back(box):
+    box.read(read(A, facts=(A,), at_s=105.0), 15.0, lambda _: None)
+    assert presence(box) == {"GPU-a": True, "GPU-b": False}
+    assert box.gpus["GPU-b"].lost_at_s == 105.0
+    assert box.count().missing == {"0000:0b:00.0"}
+    box.read(read(A, B, facts=(A, B)), 16.0, lambda _: None)
+    assert presence(box) == {"GPU-a": True, "GPU-b": True}
+    assert box.gpus["GPU-b"].state.lost_at_s is None
+
+
+def test_a_gpu_that_says_it_is_lost_is_gone_though_it_is_listed(box):
+    box.read(read(A, B, lost=("GPU-b",)), 11.0, lambda _: None)
+    assert presence(box) == {"GPU-a": True, "GPU-b": False}
+
+
+def test_another_samplers_list_takes_nothing_away(box):
+    other = dataclasses.replace(A, uuid="GPU-amd", vendor="amd")
+    report = Read(sampler="rocm", at_s=100.0, samples=(sample(other),), facts=(other,))
+    box.read(report, 10.0, lambda _: None)
+    assert presence(box) == {"GPU-a": True, "GPU-b": True, "GPU-amd": True}
+
+
+def test_figures_that_are_not_fresh_are_not_shown_as_if_they_were(box):
+    assert [g.last is None for g in gpus_view(box, 14.9, {}).gpus] == [False, False]
+    stale = gpus_view(box, 15.1, {})
+    assert [g.last for g in stale.gpus] == [None, None]
+    assert [g.kind for g in stale.gpus] == [WorkKind.UNKNOWN] * 2
+    assert (stale.up, stale.problem) == (False, "hung")
+
+
+def test_a_sampler_in_trouble_is_not_up_however_fresh_its_last_figures(box):
+    trouble = Trouble(sampler=NVML, problem=SamplerProblem.FATAL_XID, leaving=True)
+    box.trouble(trouble, 10.5)
+    assert not box.up(NVML, 10.5)
+    assert box.facts(10.5).problem is SamplerProblem.FATAL_XID
+    box.read(read(A, B), 11.0, lambda _: None)
+    assert box.up(NVML, 11.0)
+
+
+def test_absent_values_are_counted_by_field_and_reason(box):
+    absent = {"temperature_c": AbsentReason.BLANK}
+    for at_s in (11.0, 12.0):
+        box.read(read(samples=(sample(A, absent=absent),)), at_s, lambda _: None)
+    assert box.absent == {("temperature_c", "blank"): 2}
+
+
+def test_a_gpu_nobody_listed_brings_no_sample(box):
+    stranger = dataclasses.replace(A, uuid="GPU-unlisted")
+    assert box.read(read(stranger), 11.0, lambda _: None) == []
+    assert "GPU-unlisted" not in box.gpus
+
+
+def test_errors_are_counted_by_code_with_the_run_they_belong_to(box):
+    events = tuple(XidEvent(uuid="GPU-a", code=c, at_s=5.0, pid=7) for c in (31, 31, 79))
+    box.read(read(A, B, xids=events), 11.0, lambda e: "run-1" if e.pid == 7 else None)
+    assert box.gpus["GPU-a"].xid_counts == {31: 2, 79: 1}
+    assert {x.run_id for x in box.gpus["GPU-a"].state.xids} == {"run-1"}
+
+
+REFERENCE = GpuReference(
+    uuid="GPU-a", tflops=700, power_w=640, power_limit_w=700, at_s=1.0, driver="580"
+)
+
+
+def test_a_reference_of_another_driver_waits_for_its_driver(box):
+    box.refer(REFERENCE)
+    assert box.gpus["GPU-a"].state.reference == REFERENCE
+    box.opened(Opened(sampler=NVML, driver="590"), 20.0)
+    assert box.gpus["GPU-a"].state.reference is None
+    box.opened(Opened(sampler=NVML, driver="580"), 30.0)
+    assert box.gpus["GPU-a"].state.reference == REFERENCE
+
+
+def test_what_was_here_before_is_missed_until_the_driver_lists_it():
+    box = GpuBox()
+    box.restore(GpuBody(facts=A, source=NVML, last_seen_s=50.0, reference=REFERENCE))
+    (gpu,) = box.ordered()
+    assert (gpu.present, gpu.lost_at_s, gpu.reference) == (False, 50.0, None)
+    box.opened(Opened(sampler=NVML, driver="580"), 0.0)
+    box.read(read(A, facts=(A,)), 1.0, lambda _: None)
+    assert (gpu.present, gpu.reference) == (True, REFERENCE)
+
+
+def test_memory_nobody_accounts_for_is_told_only_where_all_is_known(box):
+    gpu = box.gpus["GPU-a"]
+    known = {"memory_used_bytes": 100, "memory_reserved_bytes": 5}
+    gpu.holders = ()
+    box.read(read(samples=(sample(A, **known),)), 11.0, lambda _: None)
+    assert gpu.state.unheld_bytes == 100
+    gpu.holders = (dataclasses.replace(CONTROL_HOLDER, memory_bytes=60),)
+    gpu.changed()
+    assert gpu.state.unheld_bytes == 40
+    gpu.holders = (dataclasses.replace(CONTROL_HOLDER, memory_bytes=None),)
+    gpu.changed()
+    assert gpu.state.unheld_bytes is None
+    box.read(read(samples=(sample(A, memory_used_bytes=100),)), 12.0, lambda _: None)
+    assert gpu.state.unheld_bytes is None
+
+
+def test_the_same_state_serves_until_something_changes(box):
+    gpu = box.gpus["GPU-a"]
+    assert gpu.state is gpu.state
+    before = gpu.state
+    box.read(read(A, B), 11.0, lambda _: None)
+    assert gpu.state is not before
+
+
+RUN = Entity(EntityKind.RUN, CONTROL_HOLDER.run_id)
+
+
+def test_a_run_has_the_gpus_its_tree_is_on(box):
+    for gpu in box.gpus.values():
+        gpu.holders = ()
+    assert LiveGpus(box, RUN, 10.0).mine() == ()
+    box.gpus["GPU-b"].holders = (CONTROL_HOLDER,)
+    assert [s.facts.uuid for s in LiveGpus(box, RUN, 10.0).mine()] == ["GPU-b"]
+    box.gpus["GPU-b"].holders = (dataclasses.replace(CONTROL_HOLDER, run_ended=True),)
+    assert LiveGpus(box, RUN, 10.0).mine() == ()
+
+
+def test_who_is_where_cannot_be_told_without_a_list_or_with_foreign_numbers(box):
+    box.gpus["GPU-a"].holders = ()
+    assert box.gpus["GPU-b"].holders is None
+    assert LiveGpus(box, RUN, 10.0).mine() is None
+    box.gpus["GPU-b"].holders = ()
+    box.pids_are_ours = False
+    assert LiveGpus(box, RUN, 10.0).mine() is None
+
+
+def test_a_gpu_and_the_box_are_about_themselves(box):
+    gpu = Entity(EntityKind.GPU, "GPU-b")
+    assert [s.facts.uuid for s in LiveGpus(box, gpu, 10.0).mine()] == ["GPU-b"]
+    assert len(LiveGpus(box, BOX, 10.0).mine()) == 2
+    assert LiveGpus(box, Entity(EntityKind.GPU, "GPU-x"), 10.0).mine() == ()
+
+
+def test_small_plots_are_means_of_five_seconds_with_gaps(box):
+    for second in range(1, 16):
+        usage = None if 5 < second <= 10 else 0.5
+        one = sample(A, at_s=100.0 + second, utilization=usage)
+        box.read(read(samples=(one,)), 10.0 + second, lambda _: None)
+    assert list(box.gpus["GPU-a"].utilization.means)[-2:] == [None, 0.5]
+
+
+def test_processes_travel_as_the_driver_lists_them(box):
+    processes = (GpuProcess(pid=1, memory_bytes=5),)
+    told = box.read(read(samples=(sample(A, processes=processes),)), 11.0, lambda _: None)
+    assert told[0].samples[-1].processes == processes
