@@ -6,6 +6,7 @@ through sampler, driver library and loop, before a verdict is waited for.
 
 import contextlib
 import os
+import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from typing import Final, Protocol
@@ -126,12 +127,29 @@ def _stranger() -> Iterator[int]:
     if os.getuid() != 0:
         yield 1
         return
-    process = subprocess.Popen(["/bin/sleep", "600"], user=NOBODY, group=NOBODY, extra_groups=[])
+    pid = _orphan()
+    held = os.pidfd_open(pid)
     try:
-        yield process.pid
+        yield pid
     finally:
-        process.kill()
-        process.wait()
+        with contextlib.suppress(ProcessLookupError):
+            signal.pidfd_send_signal(held, signal.SIGKILL)
+        os.close(held)
+
+
+def _orphan() -> int:
+    """A process of nobody that is no child of ours: children of a launcher are its run's."""
+    begun = subprocess.run(
+        ["/bin/sh", "-c", "sleep 600 >/dev/null 2>&1 & echo $!"],
+        user=NOBODY,
+        group=NOBODY,
+        extra_groups=[],
+        start_new_session=True,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    return int(begun.stdout)
 
 
 def _power_w(gpu: GpuView) -> float:
