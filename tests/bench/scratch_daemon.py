@@ -22,8 +22,9 @@ exported_runs_max = 2000
 class ScratchDaemon:
     """Runs while the context is open; everything it leaves lies in a folder that is deleted."""
 
-    def __init__(self) -> None:
-        """Prepare the folder."""
+    def __init__(self, config: str = "") -> None:
+        """Prepare the folder; ``config`` is added to the configuration."""
+        self._config = CONFIG + config
         self._folder = tempfile.TemporaryDirectory(prefix="pfid-bench-")
         self.folder = Path(self._folder.name)
         self.socket = self.folder / "control.sock"
@@ -31,7 +32,7 @@ class ScratchDaemon:
 
     def __enter__(self) -> Self:
         config = self.folder / "pfid.toml"
-        config.write_text(CONFIG)
+        config.write_text(self._config)
         environ = {
             **os.environ,
             "PFID_SOCKET": str(self.socket),

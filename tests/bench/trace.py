@@ -1,0 +1,176 @@
+"""Read a 300 MB trace with ``pfid trace``, beside gunzip alone and HolisticTraceAnalysis.
+
+Every kernel's figures are held against a brute-force reading of the same file, pfid's and the
+peer's. The peer gets an environment of its own, in the folder where this is run.
+"""
+
+import gzip
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import venv
+from dataclasses import dataclass
+from pathlib import Path
+
+from kineto_trace import write
+
+LAUNCHES = 180_000
+ROUNDS = 3
+PEER = "HolisticTraceAnalysis==0.5.0"
+PEER_HOME = Path("hta-venv").absolute()
+PEER_SCRIPT = """
+import json, logging, sys, warnings
+warnings.filterwarnings("ignore")
+logging.disable(logging.CRITICAL)
+from hta.trace_analysis import TraceAnalysis
+analysis = TraceAnalysis(trace_files={0: sys.argv[1]}, trace_dir="")
+_, kernels = analysis.get_gpu_kernel_breakdown(visualize=False)
+with open(sys.argv[2], "w") as file:
+    file.write(kernels.to_json(orient="records"))
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cost:
+    """What one run of a command took."""
+
+    seconds: float
+    cpu_s: float
+    rss_mb: float
+
+
+def main() -> int:
+    """Print the figures."""
+    with tempfile.TemporaryDirectory() as folder:
+        trace, out = Path(folder) / "trace.json.gz", Path(folder) / "out.json"
+        write(trace, LAUNCHES)
+        with gzip.open(trace) as file:
+            size_mb = sum(len(block) for block in iter(lambda: file.read(1 << 20), b"")) / 1e6
+        packed_mb = trace.stat().st_size / 1e6
+        print(f"{size_mb:.0f} MB of JSON in {packed_mb:.1f} MB, {LAUNCHES:,} device rows")
+        gunzip, pfid = [], []
+        for _ in range(ROUNDS):
+            gunzip.append(measured(["gunzip", "-c", trace], out))
+            pfid.append(measured([sys.executable, "-m", "pfid", "trace", "--json", trace], out))
+        said = json.loads(out.read_text())
+        print(f"{'reader':22}{'seconds':>9}{'cpu':>8}{'RSS MB':>9}")
+        floor, ours = shown("gunzip alone", gunzip), shown("pfid trace", pfid)
+        theirs, rows = peer(trace, out)
+        print(f"pfid / gunzip: {ours.seconds / floor.seconds:.2f} (limit 2); RSS limit 150 MB")
+        if theirs is not None:
+            print(
+                f"peer / pfid: {theirs.seconds / ours.seconds:.1f} in time,"
+                f" {theirs.rss_mb / ours.rss_mb:.1f} in memory (limits 15 and 15)"
+            )
+        compare(reference(trace), said, rows)
+    return 0
+
+
+def measured(command: list[str | Path], out: Path) -> Cost:
+    """Run a command with its output in a file."""
+    with out.open("wb") as file:
+        began_s = time.perf_counter()
+        process = subprocess.Popen(command, stdout=file)
+        _, status, usage = os.wait4(process.pid, 0)
+        seconds = time.perf_counter() - began_s
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise SystemExit(f"{command[0]} ended with {process.returncode}: no figure")
+    return Cost(
+        seconds=seconds,
+        cpu_s=usage.ru_utime + usage.ru_stime,
+        rss_mb=usage.ru_maxrss / 1024,
+    )
+
+
+def shown(name: str, costs: list[Cost]) -> Cost:
+    """Print the medians of some runs."""
+    middle = Cost(
+        seconds=statistics.median(cost.seconds for cost in costs),
+        cpu_s=statistics.median(cost.cpu_s for cost in costs),
+        rss_mb=max(cost.rss_mb for cost in costs),
+    )
+    print(f"{name:22}{middle.seconds:9.2f}{middle.cpu_s:8.2f}{middle.rss_mb:9.0f}")
+    return middle
+
+
+def peer(trace: Path, out: Path) -> tuple[Cost | None, list[dict]]:
+    """Run the peer once; None where it cannot be installed."""
+    python = PEER_HOME / "bin" / "python"
+    if not python.exists():
+        venv.create(PEER_HOME, with_pip=True)
+    install = [python, "-m", "pip", "install", "--disable-pip-version-check", "-q", PEER]
+    if subprocess.run(install, capture_output=True, check=False).returncode:
+        print(f"{PEER}: cannot be installed here, no figure")
+        return None, []
+    table = out.with_suffix(".peer")
+    cost = measured([python, "-c", PEER_SCRIPT, trace, table], out)
+    return shown(PEER, [cost]), json.loads(table.read_text())
+
+
+def reference(trace: Path) -> dict[str, list[int]]:
+    """Durations in nanoseconds of every kernel, in order, by the plainest way there is."""
+    with gzip.open(trace) as file:
+        events = json.load(file)["traceEvents"]
+    found: dict[str, list[int]] = {}
+    for event in events:
+        if event.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset"):
+            found.setdefault(event["name"], []).append(round(event["dur"] * 1000))
+    return {name: sorted(durations) for name, durations in found.items()}
+
+
+def compare(true: dict[str, list[int]], said: dict, rows: list[dict]) -> None:
+    """Hold both tables against the reference."""
+    ours = {one["name"]: one for one in said["kernels"]}
+    right = sum(exact(durations, ours.get(name)) for name, durations in true.items())
+    print(f"pfid: calls, total, min, p50, max equal to brute force in {right} of {len(true)} names")
+    if not rows:
+        return
+    named = [row for row in rows if row["name"] in true]
+    fair = sum(near(true[row["name"]], row) for row in named)
+    print(f"peer: min, mean, max right to a microsecond in {fair} of {len(named)} names it lists")
+    wrong = next((row for row in named if not near(true[row["name"]], row)), None)
+    if wrong is not None:
+        durations = true[wrong["name"]]
+        mean_us = sum(durations) / len(durations) / 1000
+        print(f"  e.g. {wrong['name'][:60]}, n={len(durations)}")
+        print(
+            f"  true: min {durations[0] / 1e3:.0f} mean {mean_us:.1f} max {durations[-1] / 1e3:.0f} us"
+        )
+        print(
+            f"  peer: min {wrong['min (us)']:.0f} mean {wrong['mean (us)']:.1f}"
+            f" max {wrong['max (us)']:.0f} us"
+        )
+
+
+def exact(durations: list[int], one: dict | None) -> bool:
+    """Whether pfid's row is the reference to the nanosecond."""
+    return one is not None and [
+        one["calls"],
+        *(round(one[key] * 1000) for key in ("total_us", "min_us", "p50_us", "max_us")),
+    ] == [
+        len(durations),
+        sum(durations),
+        durations[0],
+        durations[(len(durations) + 1) // 2 - 1],
+        durations[-1],
+    ]
+
+
+def near(durations: list[int], row: dict) -> bool:
+    """Whether the peer's row is right, to the microseconds that it rounds to."""
+    mean_us = sum(durations) / len(durations) / 1000
+    pairs = (
+        (row["min (us)"], durations[0] / 1000),
+        (row["mean (us)"], mean_us),
+        (row["max (us)"], durations[-1] / 1000),
+    )
+    return all(abs(said - true) <= 1 for said, true in pairs)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
