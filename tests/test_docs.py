@@ -43,10 +43,11 @@ def commands(command=None, path="pfid"):
             found |= commands(module.command, f"{path} {name}")
         return found
     if isinstance(command, click.Group):
+        context = click.Context(command)
         return {
             call: leaf
-            for name, below in command.commands.items()
-            for call, leaf in commands(below, f"{path} {name}").items()
+            for name in command.list_commands(context)
+            for call, leaf in commands(command.get_command(context, name), f"{path} {name}").items()
         }
     return {path: command}
 

@@ -349,7 +349,7 @@ def build(place: Place, config: Config, environ: MutableMapping[str, str]) -> Da
         machine_id=processes.machine_id,
         boot_id=processes.boot_id,
         config=config,
-        gpus=gpu_box(config),
+        gpus=gpu_box(config, None if place.history is None else place.history.parent),
         embedded=embedded,
         own_uid=os.getuid(),
         metrics_url=None if page is None else page.server.url,

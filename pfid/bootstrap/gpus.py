@@ -3,8 +3,10 @@
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Final
 
+from pfid.adapters.gpu_references import load_references
 from pfid.adapters.gpu_worker import (
     GpuEvent,
     GpuSaid,
@@ -28,12 +30,18 @@ def expected_gpus(config: Config) -> int | None:
     return None if config.gpus.expected < 0 else config.gpus.expected
 
 
-def gpu_box(config: Config) -> GpuBox:
-    """An empty box, under a configuration; without samplers where sampling is switched off."""
+def gpu_box(config: Config, kept: Path | None = None) -> GpuBox:
+    """An empty box, under a configuration; without samplers where sampling is switched off.
+
+    Args:
+        config: in force.
+        kept: folder of a user whose own references count, None for the box's daemon.
+    """
     box = GpuBox(
         interval_s=config.gpus.interval_s,
         configured=expected_gpus(config),
         pids_are_ours=pids_are_ours(),
+        references={} if kept is None else load_references(kept),
     )
     if config.gpus.enabled:
         box.sampler(NVML, time.monotonic())

@@ -18,6 +18,7 @@ COMMANDS: Final = {
     "gpus": "Show what each GPU is busy with, and whose processes are on it.",
     "monitoring": "Print rules, dashboard and configuration for Prometheus and Grafana.",
     "report": "Write one HTML file about a run, for a ticket.",
+    "probe": "Measure what only the training interpreter can.",
     "rotate": "Rename a log before a relaunch, losing nothing.",
     "run": "Launch a training run under watch.",
     "selftest": "Prove that every check can fire and can pass.",

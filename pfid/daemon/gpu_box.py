@@ -4,7 +4,7 @@ Only the main thread touches it. It knows nothing of runs; :mod:`pfid.daemon.gpu
 """
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -173,6 +173,7 @@ class GpuBox:
     interval_s: float = 1.0
     configured: int | None = None
     pids_are_ours: bool = True
+    references: Mapping[str, GpuReference] = field(default_factory=dict)
     point_s: float = POINT_S
     gpus: dict[str, TrackedGpu] = field(default_factory=dict)
     samplers: dict[str, SamplerState] = field(default_factory=dict)
@@ -193,10 +194,11 @@ class GpuBox:
             gpu.changed()
 
     def valid(self, gpu: TrackedGpu) -> GpuReference | None:
-        """The stored reference; it counts only under the driver it was measured with."""
-        reference = None if gpu.written is None else gpu.written.reference
+        """The newest reference; it counts only under the driver it was measured with."""
         driver = self.samplers[gpu.source].driver if gpu.source in self.samplers else ""
-        return reference if reference is not None and reference.driver == driver else None
+        stored = None if gpu.written is None else gpu.written.reference
+        known = [r for r in (stored, self.references.get(gpu.facts.uuid)) if r is not None]
+        return max((r for r in known if r.driver == driver), key=lambda r: r.at_s, default=None)
 
     def read(
         self, report: Read, now_s: float, whose: Callable[[XidEvent], RunId | None]

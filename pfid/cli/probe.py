@@ -1,0 +1,17 @@
+"""``pfid probe``: measurements that the training interpreter makes, each in a module of its own."""
+
+from typing import Final
+
+import click
+
+from pfid.cli.lazy_group import LazyGroup
+
+PROBES: Final = {
+    "gemm": "Measure each idle GPU's dense bf16 GEMM, the reference of its verdicts.",
+}
+"""Every probe with its line of help; module ``pfid.cli.probe_NAME`` holds it as ``command``."""
+
+
+@click.command(cls=LazyGroup, entries=PROBES, module="pfid.cli.probe_{}")
+def command() -> None:
+    """Measure what only the training interpreter can."""
