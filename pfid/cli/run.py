@@ -70,7 +70,8 @@ def _name(_: click.Context, __: click.Parameter, value: str | None) -> str | Non
 def command(**options: Any) -> None:
     """Launch CMD under watch, and wait for it.
 
-    Refuses while a run of the same name is alive. A log with text in it is renamed to
+    Refuses while a run of the same name is alive, and where the daemon sees memory of a GPU that
+    CMD would use held by nobody who lives. A log with text in it is renamed to
     NAME.YYYYMMDDTHHMMSSZ.log, so that one file describes one run. CMD writes straight to the log;
     on a terminal its output is shown as well. PYTHONUNBUFFERED=1 is set for CMD unless the
     variable is set already (to anything), so that lines reach the log when they are printed.
@@ -91,6 +92,7 @@ def command(**options: Any) -> None:
 
 
 def _launch(options: dict[str, Any]) -> int:
+    from pfid.bootstrap.gpu_guard import refuse_orphaned_gpus
     from pfid.bootstrap.launch import BoxChildren, build_launcher
     from pfid.launch.request import LaunchRequest
     from pfid.launch.run import run
@@ -109,6 +111,7 @@ def _launch(options: dict[str, Any]) -> int:
         restarts=options["restarts"],
         expect_step_s=options["expect_step_s"],
     )
+    refuse_orphaned_gpus(request.environ)
     with BoxChildren() as children:
         return run(build_launcher(request.environ, children, _say), request)
 

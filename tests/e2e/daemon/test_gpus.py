@@ -219,3 +219,32 @@ def test_switched_off_nothing_is_looked_for(idle_box):
     idle_box.config.write_text(idle_box.config.read_text() + "[gpus]\nenabled = false\n")
     idle_box.start()
     assert gpus(idle_box) is None
+
+
+def test_no_run_is_launched_onto_memory_that_a_dead_one_still_holds(watched, tmp_path):
+    watched.nvml.play(H200_IDLE, H200_IDLE)
+    watched.nvml.change(1, memory_used=40 * GIB)
+    watched.start()
+    watched.until(
+        "it is settled",
+        lambda: verdict(watched, "gpu_memory_orphaned", uuid(1)) == ("fail", "held_by_nobody"),
+        within_s=90,
+    )
+
+    def run(**environ):
+        done = subprocess.run(
+            [sys.executable, "-P", "-m", "pfid", "run", "--name", "n", "--", "/bin/true"],
+            cwd=tmp_path,
+            env={**watched.environ, "XDG_STATE_HOME": str(tmp_path), **environ},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+        return done.returncode, done.stderr
+
+    status, said = run(PFID_SOCKET=str(watched.socket))
+    assert status == 125
+    assert "GPU 1: memory of this GPU is held by no visible process" in said
+    assert run(PFID_SOCKET=str(watched.socket), CUDA_VISIBLE_DEVICES="0")[0] == 0
+    assert run(PFID_SOCKET=str(tmp_path / "nobody"))[0] == 0
