@@ -41,7 +41,7 @@ def families(
         failing.add(1 if outcome is Outcome.FAIL else 0, labels)
         unknown.add(1 if outcome is Outcome.UNKNOWN else 0, labels)
         if outcome is not Outcome.PASS:
-            reason.add(1, Labels(**labels.pairs, reason=untrusted(why)))
+            reason.add(1, labels.wider(reason=untrusted(why)))
     yield from (failing, unknown, reason)
 
 

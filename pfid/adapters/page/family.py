@@ -27,13 +27,21 @@ number = lru_cache(maxsize=2_048)(floatToGoString)
 class Labels:
     """A set of labels and its text, made once and used by every family that needs it."""
 
-    __slots__ = ("pairs", "text")
+    __slots__ = ("_wider", "pairs", "text")
 
     def __init__(self, **pairs: str) -> None:
         """Escape the values; names are ours and need none."""
         self.pairs = pairs
         inner = ",".join(f'{name}="{escaped(value)}"' for name, value in sorted(pairs.items()))
         self.text = f"{{{inner}}}" if inner else ""
+        self._wider: dict[tuple[str, ...], Labels] = {}
+
+    def wider(self, **more: str) -> "Labels":
+        """These and ``more``, made once: only for values of a bounded set."""
+        known = (*more, *more.values())
+        if known not in self._wider:
+            self._wider[known] = Labels(**self.pairs, **more)
+        return self._wider[known]
 
 
 NO_LABELS: Final = Labels()

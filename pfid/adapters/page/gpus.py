@@ -5,6 +5,7 @@ are not shown at all.
 """
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final
 
 from pfid.adapters.page.family import COUNTER, GAUGE, Family, Labels, Spec, untrusted
@@ -74,7 +75,7 @@ def families(view: GpusView | None, runs: frozenset[str]) -> Iterator[Family]:
     if view is None:
         return
     yield from _driver(view)
-    gpus = [(gpu, Labels(uuid=untrusted(gpu.facts.uuid))) for gpu in view.gpus]
+    gpus = [(gpu, _of_gpu(gpu.facts.uuid)) for gpu in view.gpus]
     yield from _facts(gpus)
     fresh = [(gpu, labels, gpu.last) for gpu, labels in gpus if gpu.last is not None]
     yield from _figures([(labels, last) for _, labels, last in fresh])
@@ -84,6 +85,12 @@ def families(view: GpusView | None, runs: frozenset[str]) -> Iterator[Family]:
     for count in view.absent:
         absent.add(count.count, Labels(field=count.field, reason=count.reason))
     yield absent
+
+
+@lru_cache(maxsize=128)
+def _of_gpu(uuid: str) -> Labels:
+    """Labels of one GPU, made once with all that is made wider of them."""
+    return Labels(uuid=untrusted(uuid))
 
 
 def _driver(view: GpusView) -> Iterator[Family]:
@@ -148,11 +155,11 @@ def _figures(fresh: list[tuple[Labels, GpuSample]]) -> Iterator[Family]:
     source, throttle = Family(SOURCE), Family(THROTTLE)
     for labels, last in fresh:
         if last.power_source is not None:
-            source.add(1, Labels(**labels.pairs, source=last.power_source.value))
+            source.add(1, labels.wider(source=last.power_source.value))
         if last.throttle is not None:
             for reason in THROTTLE_REASONS:
                 active = 1 if reason in last.throttle else 0
-                throttle.add(active, Labels(**labels.pairs, reason=reason))
+                throttle.add(active, labels.wider(reason=reason))
     yield from (source, throttle)
 
 
@@ -187,12 +194,12 @@ def _errors(gpus: list[tuple[GpuView, Labels]]) -> Iterator[Family]:
         others = [code for code in seen if code not in ALERTED]
         shown = (*ALERTED, *others[: SHOWN_XIDS - len(ALERTED)])
         for code in shown:
-            of_code = Labels(**labels.pairs, xid=str(code))
+            of_code = labels.wider(xid=str(code))
             counts.add(seen[code].count if code in seen else 0, of_code)
             if code in seen:
                 last.add(seen[code].last_s, of_code)
         rest = [seen[code] for code in seen if code not in shown]
-        of_rest = Labels(**labels.pairs, xid=OTHER)
+        of_rest = labels.wider(xid=OTHER)
         counts.add(sum(x.count for x in rest), of_rest)
         if rest:
             last.add(max(x.last_s for x in rest), of_rest)
