@@ -47,7 +47,11 @@ def test_the_wheel_brings_the_unit_files(checkout):
 
 def test_files_are_placed_for_all_to_read_and_taken_away_again(tmp_path):
     plan = plan_install(shipped(), PYTHON, found(tmp_path), Wish(io=True))
-    carry_out(files_only(plan), tmp_path)
+    mask = os.umask(0o077)
+    try:
+        carry_out(files_only(plan), tmp_path)
+    finally:
+        os.umask(mask)
     for path in PLACES.values():
         placed = tmp_path / path.lstrip("/")
         assert stat.S_IMODE(placed.stat().st_mode) == 0o644

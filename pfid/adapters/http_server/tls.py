@@ -14,7 +14,6 @@ from typing import Any, Final
 from pfid.config.model import TlsServer
 from pfid.domain.errors import ConfigError
 
-RECORD_BYTES: Final = 16 * 1024
 _VERIFY: Final = {
     "NoClientCert": ssl.CERT_NONE,
     "VerifyClientCertIfGiven": ssl.CERT_OPTIONAL,
@@ -66,9 +65,9 @@ class TlsStream:
         return not self._over and self._sock.pending() > 0
 
     def send(self, data: memoryview) -> int:
-        """Send a record; the same bytes must be offered again after BlockingIOError."""
+        """Send it; the same bytes must be offered again after BlockingIOError."""
         try:
-            return self._sock.send(data[:RECORD_BYTES])
+            return self._sock.send(data)
         except _LATER as error:
             raise BlockingIOError from error
 

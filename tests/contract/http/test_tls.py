@@ -154,6 +154,33 @@ def test_requests_that_came_in_one_record_are_all_answered(serve, files, silent)
             said += chunk
 
 
+def test_what_came_with_a_request_is_answered_after_an_answer_that_had_to_wait(
+    serve, files, silent
+):
+    """Its bytes are decrypted already when the long answer is out, so no selector tells of them."""
+    server = serve(page=b"pfid_x 1\n" * 1_000_000, secure=Certificates(config(files)))
+    first = b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"
+    padding = b"A: " + b"a" * 6_000
+    second = b"GET /-/healthy HTTP/1.1\r\nConnection: close\r\n" + padding + b"\r\n\r\n"
+    with trusting(files).wrap_socket(silent(server), server_hostname="127.0.0.1") as client:
+        client.sendall(first + second)
+        said = b""
+        while chunk := client.recv(65536):
+            said += chunk
+    assert said.count(b"HTTP/1.1 200 OK") == 2
+
+
+def test_who_has_shaken_hands_outlives_a_crowd_that_has_not(serve, files, silent):
+    server = serve(secure=Certificates(config(files)))
+    with trusting(files).wrap_socket(silent(server), server_hostname="127.0.0.1") as client:
+        client.sendall(b"GET /-/healthy HTTP/1.1\r\n")
+        for _ in range(CONNECTIONS_MAX * 2):
+            silent(server)
+        assert get(server, trusting(files))
+        client.sendall(b"Host: x\r\n\r\n")
+        assert client.recv(65536).startswith(b"HTTP/1.1 200 OK")
+
+
 def test_an_answer_ends_with_the_end_of_tls_and_not_with_a_cut(serve, files, silent):
     server = serve(secure=Certificates(config(files)))
     context = trusting(files)
