@@ -13,7 +13,7 @@ from pfid.cli.trace_averages import report_of_averages
 from pfid.cli.trace_diff import diff_report, print_diff
 from pfid.cli.trace_reading import ReadTrace, TraceError, read_file
 from pfid.cli.trace_report import Asked, report_of
-from pfid.cli.trace_tables import print_report
+from pfid.cli.trace_tables import print_ranks, print_report
 from pfid.domain.outcome import Outcome
 from pfid.formats.kernel_names.capability import parse_capability
 from pfid.formats.linear_regex import PatternError, compile_bytes
@@ -83,6 +83,8 @@ def read(
     else:
         for report in reports:
             print_report(report, by_step=by == "step")
+        if len(reports) > 1:
+            print_ranks(reports)
     sys.exit(_status(reports, unread))
 
 

@@ -215,6 +215,11 @@ def _flags(facts: Facts) -> Iterator[Note]:
             "unfused_attention",
             "no attention kernel, but GEMMs and softmax: attention, if there is any, ran unfused",
         )
+    if facts.read.reading.facts.get("with_flops"):
+        yield (
+            "flops_not_in_trace",
+            "FLOPs were recorded, but the profiler writes them to its table and not to this file",
+        )
     yield (
         "no_provenance",
         (

@@ -1,5 +1,6 @@
 """``pfid trace`` as tables: what the object says, for people."""
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from pfid.cli.output import facts, table
@@ -53,6 +54,27 @@ def print_report(report: dict[str, Any], *, by_step: bool) -> None:
             ],
         )
     table(("note", ""), [[note["code"], note["text"]] for note in report["notes"]])
+
+
+def print_ranks(reports: Sequence[dict[str, Any]]) -> None:
+    """Print several ranks beside each other."""
+    rows = []
+    for one in reports:
+        talk = one["communication"] or {}
+        rows.append(
+            [
+                "-" if one["rank"] is None else str(one["rank"]),
+                _count(one["rows"]),
+                _ms(one["sum_us"]),
+                _ms(one["union_us"]),
+                _share(one["closure"]),
+                _ms(talk.get("union_us")),
+                _ms(talk.get("exposed_us")),
+                one["file"],
+            ]
+        )
+    columns = ("rank", "rows", "sum ms", "union ms", "closure", "comm ms", "exposed ms", "file")
+    table(columns, rows, title="all files")
 
 
 def _facts(report: dict[str, Any]) -> list[tuple[str, str]]:

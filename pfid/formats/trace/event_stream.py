@@ -17,6 +17,7 @@ from pfid.formats.trace.number_text import NumberText
 MAX_VALUE_CHARS: Final = 4 << 20
 """A record longer than this without an end is damaged; python stacks in events stay far below."""
 _SPACE: Final = re.compile(r"[\s,\ufeff]*")
+_SEPARATING: Final = " \t\r\n,"
 _COLON: Final = re.compile(r"\s*:\s*")
 _RESYNC: Final = re.compile(r"\}\s*,\s*\{\s*\"")
 _DECODER: Final = json.JSONDecoder(strict=False, parse_float=NumberText)
@@ -33,7 +34,14 @@ class Place(Enum):
 
 
 class EventStream:
-    """Feeds on bytes, yields events, keeps what the document says beside them."""
+    """Feeds on bytes, yields events, keeps what the document says beside them.
+
+    Attributes:
+        place: where in the document it stands.
+        facts: members of the document beside the events.
+        damaged: records that could not be parsed.
+        events_seen: the list of events has begun.
+    """
 
     def __init__(self, *, place: Place = Place.START, bare: bool = False) -> None:
         """Begin at ``place``; ``bare`` if the events are the whole document."""
@@ -44,18 +52,13 @@ class EventStream:
         self._decode = codecs.getincrementaldecoder("utf-8")("replace")
         self._text = ""
         self._at = 0
-        self._events_seen = False
+        self.events_seen = place is Place.EVENTS
         self._last = False
 
     @property
     def bare(self) -> bool:
         """Whether the document is an array of events."""
         return self._bare
-
-    @property
-    def events_seen(self) -> bool:
-        """Whether the list of events has begun."""
-        return self._events_seen or self.place is Place.EVENTS
 
     def feed(self, chunk: bytes) -> Iterator[dict[str, Any]]:
         """Yield the events that are complete."""
@@ -71,8 +74,14 @@ class EventStream:
         yield from self._run()
 
     def remainder(self) -> bytes:
-        """Return the bytes behind the last event that was yielded."""
-        return self._text[self._at :].encode() + self._decode.getstate()[0]
+        """Return the bytes behind the last event, from what separates it from the next.
+
+        To be asked right after a ``feed`` that yielded an event.
+        """
+        at = self._at
+        while at and self._text[at - 1] in _SEPARATING:
+            at -= 1
+        return self._text[at:].encode() + self._decode.getstate()[0]
 
     @property
     def cut(self) -> bool:
@@ -131,6 +140,7 @@ class EventStream:
             starts = {"{": Place.DOCUMENT, "[": Place.EVENTS}
             self.place = starts.get(char, Place.NOT_JSON)
             self._at += 1
+            self.events_seen = self._bare
             return True
         if self.place is not Place.DOCUMENT or not char:
             self._drop_rest()
@@ -154,7 +164,7 @@ class EventStream:
                 return self._give_up_if_long()
             at = colon.end()
             if key == "traceEvents" and self._text[at : at + 1] == "[":
-                self._at, self.place, self._events_seen = at + 1, Place.EVENTS, True
+                self._at, self.place, self.events_seen = at + 1, Place.EVENTS, True
                 return True
             value, at = _DECODER.raw_decode(self._text, at)
         except (ValueError, RecursionError):

@@ -33,7 +33,8 @@ class Style:
     """How one file writes its events.
 
     Attributes:
-        before: what stands before the value of the category, from the key of the phase on.
+        before: what stands before the value of the category, from the event before on; an object
+            within an event is preceded by something else.
         between: what stands between two events, to the first key of the second.
         start: the key of the begin and what stands before its value.
     """
@@ -54,7 +55,15 @@ def learn(head: bytes) -> Style | None:
     if opening is None or start is None:
         return None
     return Style(
-        before=b'"ph"' + first[2] + b'"X"' + first[3] + b'"cat"' + first[4],
+        before=opening[1]
+        + b"{"
+        + first[1]
+        + b'"ph"'
+        + first[2]
+        + b'"X"'
+        + first[3]
+        + b'"cat"'
+        + first[4],
         between=b"}" + opening[1] + b"{" + first[1] + b'"ph"',
         start=start[0],
     )
@@ -77,19 +86,23 @@ class FastRows:
         self._times = re.compile(_NUMBER + _DURATION)
         self._known: dict[bytes, tuple[int, int]] = {}
 
+    def first(self, buffer: bytes) -> int:
+        """Return where an event begins that another one precedes, 0 if there is none."""
+        return buffer.find(self._style.between) + 1
+
     def cut(self, buffer: bytes) -> int:
         """Return where the last event that is surely whole ends, 0 if there is none."""
         return buffer.rfind(self._style.between) + 1
 
-    def scan(self, segment: bytes) -> bool:
-        """Take the rows of a segment of whole events; False, and none taken, if it is not sure."""
+    def scan(self, segment: bytes, end: int) -> bool:
+        """Take the rows of whole events up to ``end``; False, and none taken, if it is not sure."""
         rows: list[Row] = []
         steps: list[tuple[bytes, bytes, bytes]] = []
         operators: list[bytes] = []
         sure = (
-            all(self._rows(segment, literal, rows) for literal in _LITERALS)
-            and self._steps(segment, steps)
-            and self._operators(segment, operators)
+            all(self._rows(segment, literal, rows, end) for literal in _LITERALS)
+            and self._steps(segment, steps, end)
+            and self._operators(segment, operators, end)
         )
         if sure:
             self._into.add_rows(rows)
@@ -99,15 +112,15 @@ class FastRows:
                 self._into.add_raw_operator(name)
         return sure
 
-    def _rows(self, segment: bytes, literal: bytes, rows: list[Row]) -> bool:
+    def _rows(self, segment: bytes, literal: bytes, rows: list[Row], end: int) -> bool:
         """Collect every row at a literal; False at the first occurrence that is none."""
         before, start, known = self._style.before, self._style.start, self._known
         width, skip, least = len(before), len(start), len(literal)
         find, starts_with, times = segment.find, segment.startswith, self._times.match
-        at = find(literal)
+        at = find(literal, 0, end)
         while at >= 0:
             if at >= width and starts_with(before, at - width):
-                begin = find(start, at) + skip
+                begin = find(start, at, end) + skip
                 match = times(segment, begin)
                 key = segment[at:begin]
                 place = known.get(key) or self._identify(segment, at, begin)
@@ -115,9 +128,9 @@ class FastRows:
                     return False
                 began, lasted = match.groups()
                 rows.append((*place, began, lasted))
-                at = find(literal, begin)
+                at = find(literal, begin, end)
             elif _KEY.match(segment, at):
-                at = find(literal, at + least)
+                at = find(literal, at + least, end)
             else:
                 return False
         return True
@@ -132,8 +145,8 @@ class FastRows:
         self._known[segment[at:begin]] = place
         return place
 
-    def _steps(self, segment: bytes, steps: list[tuple[bytes, bytes, bytes]]) -> bool:
-        at = segment.find(_STEP)
+    def _steps(self, segment: bytes, steps: list[tuple[bytes, bytes, bytes]], end: int) -> bool:
+        at = segment.find(_STEP, 0, end)
         while at >= 0:
             row = self._row_around(segment, at)
             if row is None:
@@ -141,11 +154,11 @@ class FastRows:
             category, name, _pid, _tid, start, duration = row
             if category == b"user_annotation":
                 steps.append((name, start, duration))
-            at = segment.find(_STEP, at + 1)
+            at = segment.find(_STEP, at + 1, end)
         return True
 
-    def _operators(self, segment: bytes, operators: list[bytes]) -> bool:
-        at = segment.find(_OPERATOR)
+    def _operators(self, segment: bytes, operators: list[bytes], end: int) -> bool:
+        at = segment.find(_OPERATOR, 0, end)
         while at >= 0:
             opening = segment.rfind(b'"', 0, at)
             closing = segment.find(b'"', at)
@@ -156,7 +169,7 @@ class FastRows:
                     return False
                 if row[0] == b"cpu_op":
                     operators.append(name)
-            at = segment.find(_OPERATOR, max(at + 1, closing))
+            at = segment.find(_OPERATOR, max(at + 1, closing), end)
         return True
 
     def _row_around(self, segment: bytes, name_at: int) -> tuple[bytes, ...] | None:

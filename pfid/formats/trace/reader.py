@@ -132,11 +132,11 @@ class TraceReader:
             return
         trial = Collected()
         fast = FastRows(style, trial)
-        end = fast.cut(head)
-        if not end or not fast.scan(head[:end]):
+        sample = head[fast.first(head) : fast.cut(head)]
+        if not sample or not fast.scan(sample, len(sample)):
             return
-        parsed, check = EventStream(), Collected()
-        for event in parsed.feed(head[:end]):
+        parsed, check = EventStream(place=Place.EVENTS), Collected()
+        for event in parsed.feed(sample):
             check.add_event(event)
         if parsed.damaged or parsed.place is not Place.EVENTS or not _same(trial, check):
             return
@@ -152,7 +152,7 @@ class TraceReader:
         buffer = self._buffer + chunk
         end = fast.cut(buffer)
         self._witness(buffer)
-        if end and fast.scan(buffer[:end]):
+        if end and fast.scan(buffer, end):
             self._buffer = buffer[end:]
         elif end or len(buffer) > BUFFER_MAX_BYTES:
             self._give_up(buffer)

@@ -186,6 +186,15 @@ def test_several_ranks_are_several_reports(trace):
     files = [trace(row(GEMM, 0, n), name=f"{n}.json", distributedInfo={"rank": n}) for n in (3, 5)]
     body, _ = report(*files)
     assert [(one["rank"], one["sum_us"]) for one in body["traces"]] == [(3, 3), (5, 5)]
+    beside = run(*files).stdout.split("all files")[1]
+    assert [line.split()[:3] for line in beside.splitlines()[2:4]] == [
+        ["3", "1", "0.003"],
+        ["5", "1", "0.005"],
+    ]
+
+
+def test_flops_that_only_the_table_has_are_said_to_be_there(trace):
+    assert "flops_not_in_trace" in report(trace(row(GEMM, 0, 5), with_flops=1))[1]
 
 
 def test_a_missing_file_does_not_hide_the_others(trace, tmp_path):

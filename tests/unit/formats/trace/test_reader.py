@@ -160,6 +160,9 @@ def test_a_bare_list_of_events_is_a_trace():
     reader, rows = read(raw)
     assert len(rows) == 20
     assert not reader.reading().cut
+    assert reader.reading().events
+    slow, _ = read(raw, head_events=100)
+    assert slow.reading().events
 
 
 @pytest.mark.parametrize("raw", [b"", b"   ", b"x", b"{}", b'{"a": 1}', b"nul"])
@@ -192,8 +195,27 @@ def test_a_segment_that_is_refused_leaves_nothing_behind():
     head = kineto(*(event(n) for n in range(4)))
     collected = Collected()
     fast = FastRows(learn(head), collected)
-    bad = event(0).encode() + b',\n  {"cat": "kernel"}'
-    assert not fast.scan(bad)
+    bad = b",\n" + event(0).encode() + b',\n  {"cat": "kernel"}'
+    assert not fast.scan(bad, len(bad))
     assert len(collected.take_rows()) == 0
-    assert fast.scan(event(0).encode())
+    good = b",\n" + event(0).encode()
+    assert fast.scan(good, len(good))
     assert len(collected.take_rows()) == 1
+
+
+@pytest.mark.parametrize("at", [1, 15])
+def test_a_row_quoted_whole_among_an_events_arguments_is_no_row(at):
+    inner = " ".join(event(at, name="inner").split())
+    outer = event(at, cat="cpu_op").replace('"device": 0', f'"was": {inner}')
+    events = [outer if n == at else event(n) for n in range(20)]
+    _, rows = read(kineto(*events))
+    assert len(rows) == 19
+    assert "inner" not in {row[0] for row in rows}
+
+
+def test_a_head_in_which_the_quick_way_finds_other_rows_is_left_to_the_parser():
+    inner = event(1, name="inner").strip()
+    listed = event(1, cat="cpu_op").replace('"device": 0', f'"was": [1, {{}},\n  {inner}]')
+    reader, rows = read(kineto(event(0), listed, *(event(n) for n in range(2, 20))), 1000, 4)
+    assert len(rows) == 19
+    assert reader.reading().way is Way.PARSER
