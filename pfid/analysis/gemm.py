@@ -10,7 +10,7 @@ from statistics import median
 from typing import Final
 
 from pfid.analysis.gpu_window import newest_window
-from pfid.analysis.gpu_work import HELD_BACK
+from pfid.analysis.gpu_work import HELD_BACK, Work
 from pfid.domain.errors import PfidError
 from pfid.domain.gpu import GpuReference, GpuSample
 from pfid.domain.gpu_view import GpuView
@@ -104,3 +104,33 @@ def reference_of(
         at_s=samples[-1].at_s,
         driver=driver,
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Burnt:
+    """What a real card looked like under matrix work, under none, and under it again.
+
+    Attributes:
+        proven: whether the gate told them apart; None where this card does not show enough.
+        why: what it said instead, "" if it told them apart.
+    """
+
+    proven: bool | None
+    why: str = ""
+
+
+_NO_MATMUL: Final = frozenset({Work.TENSOR_IDLE, Work.LOW_POWER})
+_CANNOT_TELL: Final = frozenset({Work.TENSOR_UNKNOWN, Work.NO_CLEAR_FAULT})
+
+
+def burnt(before: Work, spinning: Work, after: Work) -> Burnt:
+    """Judge a burn: matrix work, a kernel that does none, matrix work."""
+    said = f"{before.value}, {spinning.value}, {after.value}"
+    gemm = {before, after}
+    if gemm - {Work.MATMUL, Work.TENSOR_UNKNOWN}:
+        return Burnt(proven=False, why=f"a dense GEMM came out as other work: {said}")
+    if spinning in _NO_MATMUL:
+        return Burnt(proven=True)
+    if spinning in _CANNOT_TELL and Work.TENSOR_UNKNOWN in {before, spinning, after}:
+        return Burnt(proven=None, why=f"this card does not measure tensor activity: {said}")
+    return Burnt(proven=False, why=f"a spinning kernel was not told from a GEMM: {said}")

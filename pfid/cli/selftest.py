@@ -24,6 +24,7 @@ from pfid.spec.check import Stage
 @click.option("--check", "only", metavar="NAME", help="Prove one check only.")
 @click.option("--stage", type=click.Choice([s.value for s in Stage]), help="One stage only.")
 @click.option("--live", is_flag=True, help="Go on to real faults through a running daemon.")
+@click.option("--burn", metavar="PY", help="Load an idle GPU with this interpreter's torch, too.")
 @click.option("--alerts", is_flag=True, help="Go on to the alert rules, with promtool.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), help="Also write JUnit.")
@@ -34,6 +35,7 @@ def command(  # noqa: PLR0917 - click hands each option over as an argument
     only: str | None,
     stage: str | None,
     live: bool,
+    burn: str | None,
     alerts: bool,
     as_json: bool,
     junit: Path | None,
@@ -43,7 +45,9 @@ def command(  # noqa: PLR0917 - click hands each option over as an argument
 
     With --live a canary process is really killed, stopped and slowed down, its log and steps are
     really written, through the box's daemon or one of our own, until verdict, event and metric
-    have arrived, and are good again. It takes one to three minutes.
+    have arrived, and are good again. It takes one to three minutes. Faults of GPUs are planted
+    where PFID_NVML_SHIM names a stand-in for NVML; on real GPUs none can be. With --burn PY the
+    training interpreter PY loads an idle one for a minute: a GEMM, a spinning kernel, a GEMM.
 
     With --alerts every control's page is put before the alert rules that are shipped: a control
     that fails must raise its check's alert, one that cannot look the lower one, one that passes
@@ -58,6 +62,8 @@ def command(  # noqa: PLR0917 - click hands each option over as an argument
         error(f"there is no check {only}; `pfid checks` lists them")
         ctx.exit(Exit.USAGE)
     drills = _drilled(ctx, only) if live and Stage.WATCH in stages else ()
+    if burn is not None and Stage.WATCH in stages:
+        drills = (*drills, _burnt(burn))
     gates = with_live(gates, drills)
     raised = alert_legs(chosen, only) if alerts and Stage.WATCH in stages else ()
     gates = with_alerts(gates, _told(raised))
@@ -65,7 +71,7 @@ def command(  # noqa: PLR0917 - click hands each option over as an argument
         _write(ctx, junit, gates, drills)
     if as_json:
         data = gates_data(gates)
-        more = {"drills": msgspec.to_builtins(drills)} if live else {}
+        more = {"drills": msgspec.to_builtins(drills)} if live or burn is not None else {}
         emit_json({**data, **more})
     else:
         print_gates(gates)
@@ -82,13 +88,22 @@ def verdict(gates: Sequence[Gate]) -> Exit:
     return Exit.OK if any(g.state is GateState.PROVEN for g in gates) else Exit.UNKNOWN
 
 
-def _drilled(ctx: click.Context, only: str | None) -> tuple[DrillResult, ...]:
-    def tell(result: DrillResult) -> None:
-        came = {True: "good, bad, good", False: "FAILED", None: "not tried"}[result.ok]
-        note(f"drill {result.drill} ({result.check}): {came} {result.why}".rstrip())
+def _tell(result: DrillResult) -> None:
+    came = {True: "good, bad, good", False: "FAILED", None: "not tried"}[result.ok]
+    note(f"drill {result.drill} ({result.check}): {came} {result.why}".rstrip())
 
+
+def _burnt(python: str) -> DrillResult:
+    from pfid.bootstrap.live.burn import burn  # GPUs are looked for only if asked
+
+    result = burn(python)
+    _tell(result)
+    return result
+
+
+def _drilled(ctx: click.Context, only: str | None) -> tuple[DrillResult, ...]:
     try:
-        return run_live(daemon_socket(os.environ), only, tell)
+        return run_live(daemon_socket(os.environ), only, _tell)
     except PfidError as problem:
         error(str(problem))
         ctx.exit(Exit.UNKNOWN)

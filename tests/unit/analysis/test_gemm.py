@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from pfid.analysis.gemm import (
     Block,
     NotMeasuredError,
+    burnt,
     reference_of,
     tflops,
     why_not_idle,
@@ -127,3 +128,23 @@ def test_a_faster_card_has_more_tflops(found, faster):
         return
     quick = [Block(count=b.count, seconds=b.seconds / faster) for b in found]
     assert tflops(quick, SIZE) == pytest.approx(before * faster, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("works", "proven"),
+    [
+        ((Work.MATMUL, Work.TENSOR_IDLE, Work.MATMUL), True),
+        ((Work.MATMUL, Work.LOW_POWER, Work.MATMUL), True),
+        ((Work.TENSOR_UNKNOWN, Work.LOW_POWER, Work.TENSOR_UNKNOWN), True),
+        ((Work.TENSOR_UNKNOWN, Work.TENSOR_UNKNOWN, Work.TENSOR_UNKNOWN), None),
+        ((Work.TENSOR_UNKNOWN, Work.NO_CLEAR_FAULT, Work.TENSOR_UNKNOWN), None),
+        ((Work.MATMUL, Work.MATMUL, Work.MATMUL), False),
+        ((Work.MATMUL, Work.NO_CLEAR_FAULT, Work.MATMUL), False),
+        ((Work.MATMUL, Work.TENSOR_IDLE, Work.LOW_POWER), False),
+        ((Work.DISAGREE, Work.TENSOR_IDLE, Work.MATMUL), False),
+    ],
+)
+def test_a_burn_proves_the_gate_only_by_telling_both_kinds_of_busy_apart(works, proven):
+    found = burnt(*works)
+    assert found.proven is proven
+    assert bool(found.why) is (proven is not True)
