@@ -18,7 +18,6 @@ mkdir -p "$folder" /run/systemd/nspawn
 mount -t tmpfs -o mode=755 tmpfs /run/systemd/nspawn
 mount -t tmpfs -o mode=755 tmpfs "$folder"
 mkdir "$folder/upper" "$folder/work" "$folder/root"
-# The name is checked by overlayfs, so a colon or comma in it would matter; / has neither.
 mount -t overlay overlay \
   -o "lowerdir=/,upperdir=$folder/upper,workdir=$folder/work" "$folder/root"
 chmod 755 "$folder/root"

@@ -68,7 +68,10 @@ class Box:
         self.shim.mkdir()
         binds.append(f"--bind={self.shim}:{SHIM}")
         script = (HERE / "boot.sh", self._folder, self._cgroup, self._folder.parent.name, *binds)
-        command = ("unshare", "--mount", "--propagation", "private", "bash", *map(str, script))
+        # Should this process be killed, the container goes with it.
+        bound = ("setpriv", "--pdeathsig=KILL")
+        apart = ("unshare", "--mount", "--propagation=private")
+        command = (*bound, *apart, "bash", *map(str, script))
         with self._said.open("wb") as said:
             self._nspawn = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=said, stderr=subprocess.STDOUT
