@@ -248,3 +248,43 @@ def test_no_run_is_launched_onto_memory_that_a_dead_one_still_holds(watched, tmp
     assert "GPU 1: memory of this GPU is held by no visible process" in said
     assert run(PFID_SOCKET=str(watched.socket), CUDA_VISIBLE_DEVICES="0")[0] == 0
     assert run(PFID_SOCKET=str(tmp_path / "nobody"))[0] == 0
+
+
+ROCM = """
+from pfid.domain.gpu import GpuFacts, GpuSample
+from pfid.spec import hookimpl
+from pfid.spec.gpu_sampler import GpuDriver, GpuReading
+
+CARD = GpuFacts(uuid="GPU-amd-00000000", index=0, name="MI300X",
+                pci_bus_id="0000:1a:00.0", vendor="amd")
+
+class Rocm:
+    name = "rocm"
+    def open(self, skip, touch):
+        return GpuDriver(driver="6.14")
+    def read(self, at_s, monotonic_s):
+        now = GpuSample(uuid=CARD.uuid, at_s=at_s, utilization=0.5)
+        return GpuReading(samples=(now,), facts=(CARD,))
+    def close(self):
+        pass
+
+@hookimpl
+def pfid_gpu_samplers():
+    yield Rocm()
+"""
+
+
+def test_a_plugin_in_the_configured_folder_brings_its_gpus_beside_nvidias(watched):
+    watched.nvml.play(H200)
+    folder = watched.folder / "plugins"
+    folder.mkdir(mode=0o755)
+    (folder / "rocm.py").write_text(ROCM)
+    watched.config.write_text(
+        watched.config.read_text() + f'[plugins]\ndirectories = ["{folder}"]\n'
+    )
+    watched.start()
+    view = until(watched, "both", lambda v: len([g for g in v.gpus if g.last]) == 2)
+    assert {g.facts.vendor: g.last.utilization for g in view.gpus} == {"nvidia": 1.0, "amd": 0.5}
+    shown = snapshot(watched)
+    assert {s.name for s in shown.samplers} >= {"nvml", "rocm"}
+    assert not [g for g in shown.gates if g.check == "rocm"]
