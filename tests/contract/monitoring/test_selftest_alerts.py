@@ -1,0 +1,52 @@
+"""``pfid selftest --alerts``: the leg is what promtool says, and null where nobody can say."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+pytestmark = [pytest.mark.full, pytest.mark.needs("promtool")]
+
+
+def selftest(*options, path=None):
+    environ = dict(os.environ) | ({} if path is None else {"PATH": str(path)})
+    return subprocess.run(
+        [sys.executable, "-P", "-m", "pfid", "selftest", "--check", "run_gone", *options],
+        capture_output=True,
+        text=True,
+        env=environ,
+        check=False,
+    )
+
+
+def leg(done):
+    (gate,) = json.loads(done.stdout)["gates"]
+    return gate["proven_to"]["alerts"]
+
+
+def test_the_leg_is_proven_with_promtool_and_said_per_check():
+    done = selftest("--alerts", "--json")
+    assert (done.returncode, leg(done)) == (0, True), done.stderr
+    assert "alerts of run_gone" in done.stderr
+    assert "as declared" in done.stderr
+
+
+def test_without_promtool_the_leg_stays_untried(tmp_path):
+    done = selftest("--alerts", "--json", path=tmp_path)
+    assert (done.returncode, leg(done)) == (0, None)
+    assert "promtool is not installed" in done.stderr
+
+
+def test_a_promtool_that_says_no_lets_the_check_down(tmp_path):
+    tool = tmp_path / "promtool"
+    tool.write_text("#!/bin/sh\necho no such alert >&2; exit 1\n")
+    tool.chmod(0o755)
+    done = selftest("--alerts", "--json", path=tmp_path)
+    assert (done.returncode, leg(done)) == (1, False)
+    assert "no such alert" in done.stderr
+
+
+def test_nobody_asks_unless_told_to():
+    assert leg(selftest("--json")) is None
