@@ -5,6 +5,7 @@ import signal
 import socket
 import struct
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -26,7 +27,7 @@ def test_a_corrupt_state_file_is_moved_aside_and_said(idle_box):
 
 def test_a_second_daemon_on_the_same_state_is_refused(box):
     other = subprocess.run(
-        ["python3", "-P", "-m", "pfid", "daemon", "--config", str(box.config)],
+        [sys.executable, "-P", "-m", "pfid", "daemon", "--config", str(box.config)],
         env=box.environ | {"PFID_SOCKET": str(box.folder / "other.sock")},
         capture_output=True,
         text=True,
