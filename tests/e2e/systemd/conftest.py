@@ -68,8 +68,8 @@ class Box:
         self.shim.mkdir()
         binds.append(f"--bind={self.shim}:{SHIM}")
         script = (HERE / "boot.sh", self._folder, self._cgroup, self._folder.parent.name, *binds)
-        # Should this process be killed, the container goes with it.
-        bound = ("setpriv", "--pdeathsig=KILL")
+        # Should this process be killed, the container is halted: nspawn does that when told to end.
+        bound = ("setpriv", "--pdeathsig=TERM")
         apart = ("unshare", "--mount", "--propagation=private")
         command = (*bound, *apart, "bash", *map(str, script))
         with self._said.open("wb") as said:

@@ -66,6 +66,17 @@ def test_it_runs_as_its_own_user_without_any_capability(box):
     assert fields["Seccomp"] == "2"
 
 
+def test_nothing_listens_beyond_loopback_by_default(box):
+    """In a network namespace of its own, so every listening socket there is counts."""
+    listening = [
+        fields[1]
+        for table in ("tcp", "tcp6")
+        for line in box.read(f"/proc/net/{table}").splitlines()[1:]
+        if (fields := line.split())[3] == "0A"
+    ]
+    assert listening == [f"0100007F:{19866:04X}"]
+
+
 def test_installing_again_changes_nothing(box):
     done = box.root("/opt/pfid/bin/python", "-P", "-m", "pfid", "service", "install", "--json")
     told = json.loads(done.stdout)
