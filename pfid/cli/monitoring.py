@@ -63,14 +63,32 @@ def dashboard(ctx: click.Context, out: Path | None) -> None:
 @click.argument("targets", nargs=-1, metavar="[HOST:PORT]...")
 @_job
 @click.option("--targets-file", default="", help="Read targets from this file (see sd) instead.")
+@click.option("--https", is_flag=True, help="The pages are served over TLS.")
+@click.option("--ca-file", help="Who signed the pages' certificates; implies --https.")
+@click.option("--cert-file", help="Client certificate that is shown to the pages.")
+@click.option("--key-file", help="Its key.")
 @_out
 @click.pass_context
-def scrape_config(
-    ctx: click.Context, targets: Sequence[str], job: str, targets_file: str, out: Path | None
+def scrape_config(  # noqa: PLR0917 - click hands each option over as an argument
+    ctx: click.Context,
+    targets: Sequence[str],
+    job: str,
+    targets_file: str,
+    https: bool,
+    ca_file: str | None,
+    cert_file: str | None,
+    key_file: str | None,
+    out: Path | None,
 ) -> None:
     """The scrape job; this box alone if no target is named."""
     chosen = _addresses(ctx, targets) or [DEFAULT_LISTEN]
-    _write(ctx, yaml_text(scrape_data(job, chosen, targets_file)), out)
+    if (cert_file is None) is not (key_file is None):
+        error("a client certificate has a file and a key: give both")
+        ctx.exit(Exit.USAGE)
+    files = {"ca_file": ca_file, "cert_file": cert_file, "key_file": key_file}
+    tls = {name: path for name, path in files.items() if path}
+    secure = tls if https or tls else None
+    _write(ctx, yaml_text(scrape_data(job, chosen, targets_file, secure)), out)
 
 
 @command.command()

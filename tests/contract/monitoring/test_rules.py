@@ -61,6 +61,21 @@ def test_promtool_takes_the_scrape_config_and_the_targets(tmp_path):
         tool("promtool", "check", "config", str(out))
 
 
+def test_promtool_takes_a_scrape_config_over_tls(tmp_path):
+    names = ("ca", "cert", "key")
+    for name in names:
+        (tmp_path / name).touch()
+    files = [part for n in names for part in (f"--{n}-file", str(tmp_path / n))]
+    out = tmp_path / "prometheus.yml"
+    said("scrape-config", *files, "--out", str(out))
+    assert 'scheme: "https"' in out.read_text()
+    tool("promtool", "check", "config", "--syntax-only", str(out))
+    assert "https" in said("scrape-config", "--https")
+    assert "tls_config" not in said("scrape-config", "--https")
+    half = CliRunner().invoke(command, ("scrape-config", "--cert-file", "x"))
+    assert half.exit_code == 2
+
+
 @pytest.mark.parametrize("target", ["box", "box:", ":1", "box:0", "box:70000", "box:x"])
 def test_a_target_that_is_none_is_refused(target):
     assert CliRunner().invoke(command, ("sd", target)).exit_code == 2
