@@ -15,6 +15,7 @@ from pfid.bootstrap.live.drills import DRILLS, Drill
 from pfid.bootstrap.live.ground import DrillGround
 from pfid.bootstrap.live.planted_gpus import NOT_SET_UP, PlantedGpus, stand_in
 from pfid.bootstrap.live.scratch import scratch_daemon
+from pfid.bootstrap.live.witness import refuses_us
 from pfid.domain.errors import ControlError, PfidError
 from pfid.domain.gate import Gate
 from pfid.wire.control import Done, LiveLeg
@@ -88,8 +89,8 @@ def _walk(
         return replace(result, why=NOT_SET_UP)
     if drill.scratch_only and not scratch:
         return replace(result, why="would spoil the limits or proofs of a daemon that is in use")
-    if page_url is None:
-        return replace(result, why="the daemon serves no page, so no metric can be seen")
+    if page_url is None or refuses_us(page_url):
+        return replace(result, why="the daemon serves no page for us, so no metric can be seen")
     try:
         with DrillGround(drill, socket, page_url, gpus) as ground:
             drill.walk(ground)

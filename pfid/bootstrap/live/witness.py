@@ -1,6 +1,7 @@
 """Waits until a verdict, its event and its metric have all arrived, each by reason code."""
 
 import time
+import urllib.error
 import urllib.request
 from dataclasses import dataclass
 from typing import Final
@@ -122,6 +123,17 @@ def fetched(url: str) -> str:
         context.verify_mode = ssl.CERT_NONE
     with urllib.request.urlopen(url, timeout=PAGE_S, context=context) as answer:  # noqa: S310 - ours
         return str(answer.read().decode())
+
+
+def refuses_us(url: str) -> bool:
+    """Whether a page behind TLS turns us away, as one does that wants a client's certificate."""
+    try:
+        fetched(url)
+    except urllib.error.HTTPError:
+        return False
+    except OSError:
+        return url.startswith("https:")
+    return False
 
 
 def _verdict(snapshot: Snapshot, expected: Expected) -> str:

@@ -13,7 +13,7 @@ import pytest
 from pfid.adapters.http_server import CONNECTIONS_MAX
 from pfid.adapters.http_server.connection import REQUEST_DEADLINE_S
 from pfid.adapters.http_server.tls import Certificates
-from pfid.bootstrap.live.witness import fetched
+from pfid.bootstrap.live.witness import fetched, refuses_us
 from pfid.config.model import TlsServer
 from pfid.domain.errors import ConfigError
 
@@ -117,6 +117,13 @@ def test_a_client_that_trusts_the_authority_gets_the_page(serve, files):
 def test_the_live_self_test_reads_the_page_of_its_own_daemon(serve, files):
     server = serve(secure=Certificates(config(files)))
     assert fetched(server.url).startswith("pfid_x 1\n")
+    assert not refuses_us(server.url)
+
+
+def test_the_live_self_test_knows_a_page_that_wants_its_certificate(serve, files):
+    assert refuses_us(serve(secure=Certificates(both_sides(files))).url)
+    assert not refuses_us(serve().url)
+    assert not refuses_us("http://127.0.0.1:1/metrics"), "that page is broken, not private"
 
 
 def test_the_page_is_not_there_without_tls(serve, files, connect):
