@@ -122,9 +122,8 @@ class FastRows:
             if at >= width and starts_with(before, at - width):
                 begin = find(start, at, end) + skip
                 match = times(segment, begin)
-                key = segment[at:begin]
-                place = known.get(key) or self._identify(segment, at, begin)
-                if begin < skip or match is None or place is None:
+                place = known.get(segment[at:begin]) or self._identify(segment, at, begin)
+                if match is None or place is None:
                     return False
                 began, lasted = match.groups()
                 rows.append((*place, began, lasted))
@@ -138,7 +137,7 @@ class FastRows:
     def _identify(self, segment: bytes, at: int, begin: int) -> tuple[int, int] | None:
         """Read kernel and track once for all rows that say them in the same bytes."""
         match = self._place.match(segment, at)
-        if match is None or match.end() != begin:
+        if match is None:
             return None
         category, name, pid, tid = match.groups()
         place = self._into.raw_kernel(category, name), self._into.raw_track(pid, tid)

@@ -128,7 +128,7 @@ class TraceReader:
         """Go the quick way if it finds in the head what the parser found."""
         head = bytes(self._head)
         style = learn(head)
-        if style is None or stream.damaged:
+        if style is None:
             return
         trial = Collected()
         fast = FastRows(style, trial)

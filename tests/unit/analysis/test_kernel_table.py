@@ -242,3 +242,7 @@ def test_too_many_distinct_durations_are_made_coarse_kernel_by_kernel(monkeypatc
     assert gemm.durations.coarse
     assert not soft.durations.coarse
     assert (gemm.min_ns, gemm.max_ns) == (10_000_000, 10_000_000 + 1499 * 13)
+
+
+def test_rows_of_no_length_are_no_evidence_of_a_double_count():
+    assert table(("gemm", 5, 0), ("gemm", 5, 0)).twins == 0

@@ -219,3 +219,54 @@ def test_a_head_in_which_the_quick_way_finds_other_rows_is_left_to_the_parser():
     reader, rows = read(kineto(event(0), listed, *(event(n) for n in range(2, 20))), 1000, 4)
     assert len(rows) == 19
     assert reader.reading().way is Way.PARSER
+
+
+def test_a_steps_or_operators_name_elsewhere_is_neither():
+    named = event(8, cat="user_annotation").replace('"device": 0', '"was": "ProfilerStep#9"')
+    fallback = event(9, cat="user_annotation", name="transformers::grouped_mm_fallback")
+    on_device = event(10, cat="gpu_user_annotation", name="ProfilerStep#9")
+    reader, _ = read(kineto(*map(event, range(8)), named, fallback, on_device, event(11)))
+    assert reader.collected.steps == {}
+    assert reader.collected.operators == {}
+    assert reader.reading().rejected == 0
+
+
+def test_a_row_without_times_is_refused_and_left_to_the_parser():
+    lame = '  {\n    "ph": "X", "cat": "kernel", "name": "lame", "pid": 0, "tid": 7\n  }'
+    reader, rows = read(kineto(*map(event, range(9)), lame, *map(event, range(10, 20))))
+    assert len(rows) == 19
+    assert reader.reading().rejected == 1
+    assert "lame" not in {row[0] for row in rows}
+
+
+@pytest.mark.parametrize(
+    "ts", ["9223372036854775.808", "9" * 40 + ".000", "1" + "0" * 5000, "1e999999999"]
+)
+def test_times_beyond_int64_are_rejected_whichever_way(ts):
+    events = [event(n, ts=ts) if n == 12 else event(n) for n in range(20)]
+    for head_events in (2, 100):
+        reader, rows = read(kineto(*events), head_events=head_events)
+        assert len(rows) == 19
+        assert reader.reading().rejected + reader.reading().damaged == 1
+
+
+def test_a_number_that_goes_on_in_the_next_portion_is_not_taken_early():
+    raw = b'{"traceEvents": [], "baseTimeNanoseconds": 1735632360000000000}'
+    reader, _ = read(raw, portion=45)
+    assert reader.reading().facts == {"baseTimeNanoseconds": 1735632360000000000}
+
+
+def test_a_step_written_twice_is_as_long_as_both():
+    twice = [
+        event(0, cat="user_annotation", name="ProfilerStep#1", ts="10.000", dur="5.000"),
+        event(0, cat="user_annotation", name="ProfilerStep#1", ts="12.000", dur="9.000"),
+    ]
+    (step,) = read(kineto(*twice))[0].collected.steps.values()
+    assert (step.start_ns, step.end_ns) == (10_000, 21_000)
+
+
+def test_an_operator_in_another_style_deep_in_the_file_is_counted():
+    odd = '  {"cat": "cpu_op", "name": "transformers::grouped_mm_fallback", "ph": "X"}'
+    odd = odd.replace('"cat": ', '"cat":')
+    reader, _ = read(kineto(*map(event, range(9)), odd, *map(event, range(10, 20))))
+    assert reader.collected.operators == {"transformers::grouped_mm_fallback": 1}
