@@ -4,12 +4,14 @@ A process of its own: a webhook that hangs or a plugin that crashes costs its ow
 nothing else. One thread a channel; it ends when the daemon does (its stdin closes).
 """
 
+import contextlib
 import os
+import signal
 import sqlite3
 import sys
 import time
 from pathlib import Path
-from threading import Lock, Thread
+from threading import Event, Lock, Thread
 from typing import Final
 
 import msgspec
@@ -22,37 +24,42 @@ from pfid.workers.notify_channels import PROBLEM_CHARS, Channel, channels
 from pfid.workers.notify_queue import EventQueue
 
 LOOK_EVERY_S: Final = 0.5
+FINISH_S: Final = 2.0
+"""On the way out a notice that is being taken is waited for: it is not to be told twice."""
 _out = Lock()
 
 
 class Teller:
     """Tells one channel everything, in order, for as long as it takes."""
 
-    def __init__(self, channel: Channel, queue: EventQueue, host: str) -> None:
-        """Take who is told, of what, and from where."""
+    def __init__(self, channel: Channel, queue: EventQueue, host: str, over: Event) -> None:
+        """Take who is told, of what, from where, and what says that it is over."""
         self._channel = channel
+        self._over = over
         self._queue = queue
         self._host = host
         self._attempts = self._failed = 0
 
     def run(self) -> None:
-        """For ever."""
+        """Until it is over."""
         self._report("")
-        while True:
+        while not self._over.is_set():
             try:
                 waiting = self._queue.next(self._channel.name)
             except (sqlite3.Error, OSError, PfidError) as problem:
                 self._report(f"the queue cannot be read: {problem}")
                 waiting = []
             for event_id, transition in waiting:
-                if worth_telling(transition):
-                    self._tell(notice(event_id, self._host, transition))
+                if worth_telling(transition) and not self._told(
+                    notice(event_id, self._host, transition)
+                ):
+                    return
                 self._queue.told(self._channel.name, event_id)
             if not waiting:
-                time.sleep(LOOK_EVERY_S)
+                self._over.wait(LOOK_EVERY_S)
 
-    def _tell(self, news: Notice) -> None:
-        """Until it is taken, or is no news any more."""
+    def _told(self, news: Notice) -> bool:
+        """Until it is taken, or is no news any more; False if it is over first."""
         failures = 0
         while not given_up(news.at_s, time.time()):
             self._attempts += 1
@@ -62,12 +69,14 @@ class Teller:
                 failures += 1
                 self._failed += 1
                 self._report(f"{type(problem).__name__}: {problem}")
-                time.sleep(wait_s(failures))
+                if self._over.wait(wait_s(failures)):
+                    return False
             else:
                 self._report("")
-                return
+                return True
         self._failed += 1
         self._report(f"given up event {news.event_id}")
+        return True
 
     def _report(self, problem: str) -> None:
         report = NotifyReport(
@@ -76,7 +85,7 @@ class Teller:
             failed=self._failed,
             problem=problem[:PROBLEM_CHARS],
         )
-        with _out:
+        with _out, contextlib.suppress(OSError):
             sys.stdout.buffer.write(msgspec.json.encode(report) + b"\n")
             sys.stdout.buffer.flush()
 
@@ -85,12 +94,23 @@ def main() -> None:
     """Read the order, then tell until the daemon is gone."""
     order = msgspec.json.decode(sys.stdin.buffer.readline(), type=NotifyOrder)
     queue = EventQueue(Path(order.state_file), Path(order.cursors))
-    for channel in channels(order):
-        teller = Teller(channel, queue, order.host)
-        Thread(target=teller.run, name=channel.name, daemon=True).start()
+    over = Event()
+    tellers = [
+        Thread(target=Teller(channel, queue, order.host, over).run, daemon=True)
+        for channel in channels(order)
+    ]
+    # A service manager asks every process of the unit to end; this one ends after its daemon.
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: None)
+    for teller in tellers:
+        teller.start()
     while sys.stdin.buffer.read(1):
         pass
-    os._exit(0)  # a channel that hangs is not waited for
+    over.set()
+    ends_at = time.monotonic() + FINISH_S
+    for teller in tellers:
+        teller.join(max(ends_at - time.monotonic(), 0.0))
+    os._exit(0)  # a channel that hangs is not waited for any longer
 
 
 if __name__ == "__main__":
