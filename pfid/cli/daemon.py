@@ -6,6 +6,14 @@ from pathlib import Path
 
 import click
 
+SPARING = {
+    "MALLOC_ARENA_MAX": "1",
+    "MALLOC_MMAP_THRESHOLD_": "65536",
+    "MALLOC_TRIM_THRESHOLD_": "65536",
+}
+"""The C library gives each thread memory of its own and keeps it; the daemon's threads need
+little, and it lives for weeks. What is set already stays."""
+
 
 @click.command()
 @click.option(
@@ -29,4 +37,4 @@ def command(config_file: Path | None, run_dir: Path | None) -> None:
     what = ("box", "-") if run_dir is None else ("embedded", str(run_dir))
     # The same process becomes the daemon: what the command line has loaded would stay for weeks.
     program = [sys.executable, "-P", "-m", "pfid.bootstrap.daemon_main", *what, file]
-    os.execv(sys.executable, program)  # noqa: S606 - our own interpreter and module
+    os.execve(sys.executable, program, SPARING | os.environ)  # noqa: S606 - our own interpreter
