@@ -10,7 +10,7 @@ from pfid.domain.gpu_view import AbsentCount, GpusView, GpuView, HolderView, Wor
 from pfid.domain.names import RunId
 from pfid.spec.ports.gpus import GpuHolder, SamplerProblem
 
-KIND_S: Final = 4.0
+KIND_S: Final = 10.0
 Names = Mapping[RunId, str]
 
 
