@@ -86,14 +86,18 @@ def test_a_fault_that_is_planted_and_not_seen_fails_the_drill(monkeypatch):
 
 @pytest.mark.full
 @pytest.mark.timeout(420)
-def test_every_adapter_is_driven_good_bad_good_from_the_shell(tmp_path):
+def test_every_adapter_is_driven_good_bad_good_from_the_shell(tmp_path, nvml):
     result = pfid(
         "selftest",
         "--live",
         "--json",
         "--junit",
         str(tmp_path / "junit.xml"),
-        env={"PFID_SOCKET": str(tmp_path / "nobody.sock"), "PFID_CONFIG": ""},
+        env={
+            "PFID_SOCKET": str(tmp_path / "nobody.sock"),
+            "PFID_CONFIG": "",
+            "PFID_NVML_SHIM": str(nvml.folder),
+        },
     )
     data = json.loads(result.stdout)
     assert {d["drill"]: d["why"] for d in data["drills"] if not d["ok"]} == {}

@@ -16,7 +16,8 @@ from pfid.formats.exposition import ExpositionError
 from pfid.wire.control import EventsReply, GetEvents, GetSnapshot, SnapshotReply
 from pfid.wire.snapshots import events_of, snapshot_of
 
-POLL_S: Final = 0.1
+POLL_S: Final = 0.25
+"""Sixteen drills ask one daemon at the same time, which has their faults to see as well."""
 PAGE_S: Final = 5.0
 
 

@@ -10,6 +10,7 @@ from pfid.bootstrap.live import drills as drill_table
 from pfid.bootstrap.live.canary import NotDeliveredError
 from pfid.bootstrap.live.drills import DRILLS, PORT_ADAPTERS, SCRATCH_LIMITS, Drill
 from pfid.bootstrap.live.ground import Legs
+from pfid.bootstrap.live.planted_gpus import CARDS, PlantedGpus, stand_in, with_stand_in
 from pfid.bootstrap.live.session import DrillResult, run_drills, with_live
 from pfid.bootstrap.selftest import Bench, selftest
 from pfid.config.model import CheckOptions, Config
@@ -109,6 +110,52 @@ def test_a_daemon_in_use_is_not_spoilt(listener):
     result = walked(walk_nothing, listener, scratch_only=True)
     assert result.ok is None
     assert "in use" in result.why
+
+
+def test_on_real_gpus_nothing_is_planted_and_that_is_said(listener, monkeypatch):
+    monkeypatch.delenv("PFID_NVML_SHIM", raising=False)
+    result = walked(walk_nothing, listener, planted_gpus=True)
+    assert result.ok is None
+    assert "PFID_NVML_SHIM" in result.why
+    (gate_of_a_gpu,) = with_live([gate("run_gone")], [result])
+    assert gate_of_a_gpu.proven_to.live is None
+
+
+def test_a_drill_that_harms_the_others_comes_after_them(listener):
+    order = []
+    drills = [
+        drill(lambda _: order.append("last"), last=True),
+        *(drill(lambda _, n=n: order.append(n)) for n in range(3)),
+    ]
+    run_drills(listener, "http://127.0.0.1:9/metrics", scratch=False, drills=drills)
+    assert order[-1] == "last"
+    assert len(order) == 4
+
+
+def test_a_stand_in_is_a_folder_with_the_library_in_it(tmp_path):
+    assert stand_in({}) is None
+    assert stand_in({"PFID_NVML_SHIM": str(tmp_path)}) is None
+    (tmp_path / "libnvidia-ml.so.1").write_bytes(b"")
+    assert stand_in({"PFID_NVML_SHIM": str(tmp_path)}) == tmp_path
+    found = with_stand_in({"LD_LIBRARY_PATH": "/opt/lib"}, tmp_path)
+    assert found["LD_LIBRARY_PATH"] == f"{tmp_path}:/opt/lib"
+    assert with_stand_in({"A": "b"}, None) == {"A": "b"}
+
+
+def test_a_planted_scenario_is_written_whole_with_every_change(tmp_path):
+    gpus = PlantedGpus(tmp_path)
+    gpus.change(4, state="error 15")
+    gpus.put_on(3, 4242, 2**33)
+    gpus.report_xid(1, 48)
+    text = (tmp_path / "scenario").read_text()
+    assert f"count {CARDS}\n" in text
+    for line in ("gpu 4 state error 15", "gpu 3 process 4242 8589934592", "xid 1 1 48"):
+        assert f"{line}\n" in text
+    gpus.change(4, state="")
+    gpus.put_on(3, 4242, 0)
+    text = (tmp_path / "scenario").read_text()
+    assert "state" not in text
+    assert "process" not in text
 
 
 def test_without_a_page_nothing_is_claimed(listener):
