@@ -3,8 +3,16 @@
 import os
 import signal
 import sys
+import urllib.request
 
 import pytest
+
+from pfid.bootstrap.monitoring import monitored, specimen
+from pfid.config.model import Config
+from pfid.formats.exposition import samples
+from pfid.monitoring.emitted import emitted, unknown_selectors
+from pfid.monitoring.rule import alerts, recorded
+from pfid.monitoring.rule_file import rule_groups
 
 pytestmark = [
     pytest.mark.full,
@@ -17,6 +25,7 @@ for step in range(1, 100000):
     time.sleep(float(sys.argv[1]))
     print(json.dumps({"step": step, "seconds": float(sys.argv[1]), "loss": 1.0 / step}), flush=True)
 """
+NOT_WITHOUT_CHANNELS = "nobody emits pfid_notifications_failed_total"
 RATIO = "rank:pfid_step_duration_seconds:ratio_median"
 
 
@@ -44,5 +53,19 @@ def test_the_slow_rank_and_the_missing_one_are_named_over_boxes(fleet):
     (alert,) = first.until("the missing rank", lambda: servers.alerts("PfidRankMissing"), 60)
     assert alert["labels"]["job_id"] == "812"
     assert "2 living ranks" in alert["annotations"]["description"]
-    (dead,) = servers.alerts("PfidRunGone")
+    (dead,) = first.until("the death", lambda: servers.alerts("PfidRunGone"), 20)
     assert dead["labels"]["instance"] == f"127.0.0.1:{boxes.ports[2]}"
+    rules_ask_for_what_real_daemons_emit(boxes)
+
+
+def rules_ask_for_what_real_daemons_emit(boxes):
+    """Every selector of every rule against the pages of real daemons with a job on them."""
+    pages = [urllib.request.urlopen(f"http://127.0.0.1:{p}/metrics").read() for p in boxes.ports]
+    real = emitted(s for page in pages for s in samples(page.decode()))
+    groups = rule_groups(monitored(Config()))
+    names = frozenset(r.name for r in recorded(groups))
+    rules = [*alerts(groups), *recorded(groups)]
+    strangers = {p for r in rules for p in unknown_selectors(r.expr, real, names)}
+    assert {s for s in strangers if "uuid" not in s} <= {NOT_WITHOUT_CHANNELS}
+    for name, labels in real.labels.items():
+        assert labels <= specimen().labels[name], f"the specimen page lacks labels of {name}"
