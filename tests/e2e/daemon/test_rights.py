@@ -4,6 +4,8 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -54,11 +56,13 @@ def _as(uid: int, box, code: str) -> list[dict]:
     return json.loads(done.stdout)
 
 
-@pytest.fixture(autouse=True)
-def _reachable(tmp_path: Path) -> None:
-    """Other users can reach the daemon's socket, as they can /run/pfid."""
-    for folder in (tmp_path, *tmp_path.parents[:2]):
-        folder.chmod(0o755)
+@pytest.fixture
+def tmp_path() -> Iterator[Path]:
+    """A folder that other users can enter; pytest closes its own against them at every start."""
+    with tempfile.TemporaryDirectory(prefix="pfid-rights-") as folder:
+        path = Path(folder)
+        path.chmod(0o755)
+        yield path
 
 
 @pytest.fixture
@@ -129,7 +133,8 @@ def test_a_user_may_watch_only_so_many_runs(idle_box):
     box.config.write_text('[page]\nlisten = ["127.0.0.1:0"]\n[quotas]\nruns_per_user = 3\n')
     box.start()
     code = """
-children = [subprocess.Popen(["sleep", "60"], stdout=subprocess.DEVNULL) for _ in range(4)]
+quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+children = [subprocess.Popen(["sleep", "60"], **quiet) for _ in range(4)]
 said += [register(c.pid, f"quota-{i}") for i, c in enumerate(children)]
 for c in children:
     c.kill()
