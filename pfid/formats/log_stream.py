@@ -13,6 +13,7 @@ from typing import Any, Final
 from pfid.domain.log_facts import LogFacts, LossSeen, Marker
 from pfid.domain.step import Phase, StepEvent
 from pfid.formats import bar_rows, markers, phases
+from pfid.formats.arrivals import spread_arrivals
 from pfid.formats.bar_rows import Row
 from pfid.formats.candidates import MAX_LINE_BYTES, Candidate, Scanner
 from pfid.formats.dialects import hf_dict, lightning, tqdm
@@ -94,6 +95,8 @@ class LogParser:
         if at_s is not None and b"]" in self._tail and not self._over_long:
             # A bar has no end of line until it is drawn again, which may be minutes later.
             self._unfinished_bar(at_s, events)
+        if at_s is not None:
+            spread_arrivals(self._tracker.series, events, at_s)
         return events
 
     def finish(self, at_s: float | None = None) -> list[StepEvent]:
