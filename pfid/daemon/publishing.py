@@ -1,6 +1,5 @@
 """From the loop's state to the Snapshot, the only thing readers see."""
 
-
 from pfid.daemon.core import Core
 from pfid.daemon.gpu_views import gpus_view
 from pfid.daemon.tracked import TrackedRun
