@@ -136,14 +136,17 @@ class ReaderJoint:
 class PluginJoint:
     """Third-party checks, evaluated in their worker."""
 
-    def __init__(self, worker: PluginWorker, post: Post) -> None:
-        """Ask ``worker``; verdicts come through ``post``."""
+    def __init__(self, worker: Callable[[], PluginWorker | None], post: Post) -> None:
+        """Ask the worker of the moment, proving again replaces it; verdicts go to ``post``."""
         self._worker = worker
         self._post = post
 
     def ask(self, check: str, subject: str, world: World) -> None:
         """Have a check evaluated."""
-        self._worker.host.evaluate_async(
+        worker = self._worker()
+        if worker is None:
+            return
+        worker.host.evaluate_async(
             check,
             world,
             lambda verdict, error: self._post(
@@ -153,7 +156,9 @@ class PluginJoint:
 
     def expire(self) -> None:
         """Answer for those that are past their deadline."""
-        self._worker.host.expire()
+        worker = self._worker()
+        if worker is not None:
+            worker.host.expire()
 
 
 def on_request(post: Post) -> Callable[[Peer, Request, tuple[int, ...]], None]:

@@ -1,6 +1,7 @@
 """The gates of a daemon: found, proven, kept, proven again by age and on change."""
 
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -10,6 +11,7 @@ from pfid.bootstrap.daemon_joints import PluginJoint
 from pfid.bootstrap.plugin_worker import PluginWorker
 from pfid.bootstrap.selftest import (
     Bench,
+    dated,
     disabled,
     gate_facts,
     merged,
@@ -22,7 +24,7 @@ from pfid.daemon.core import BOX_SUBJECT, Checks, Core, Judgeable
 from pfid.daemon.messages import Message
 from pfid.domain.gate import Gate, GateState
 from pfid.domain.snapshot import PluginView
-from pfid.host.plugins import PluginSource, Problem, Registry
+from pfid.host.plugins import PluginKind, PluginSource, Problem, Registry
 from pfid.host.proofs import ProofBook
 from pfid.spec.check import Scope, Stage
 from pfid.wire.plugins import CheckInfo
@@ -41,12 +43,14 @@ class Gates:
         self._log = log
         self._worker: PluginWorker | None = None
         self._registry = Registry()
+        self._foreign_digests: Mapping[str, str] = {}
         self._bench: Bench | None = None
 
     def prove(self, config: Config, *, afresh: bool = False) -> Checks:
         """Find and prove; what is kept and still good is not proven again unless ``afresh``."""
         bench = Bench(config=config, book=None if afresh else ProofBook(self._proofs))
         registry = take_stock(config, (Stage.WATCH,))
+        self._foreign_digests = _file_digests(registry.foreign)  # before the files are loaded
         gates = list(prove_gates(registry.checks, bench))
         checks: list[Judgeable] = [r.check for r in registry.checks]
         theirs, infos, refused = self._foreign(registry, config)
@@ -112,11 +116,12 @@ class Gates:
 
     def _any_changed(self) -> bool:
         """Whether a check's own file is not what it was loaded from."""
-        return any(r.source != source_digest(r.file) for r in self._registry.checks)
+        own = any(r.source != source_digest(r.file) for r in self._registry.checks)
+        return own or self._foreign_digests != _file_digests(self._registry.foreign)
 
-    def plugins(self, post: Callable[[Message], None]) -> PluginJoint | None:
-        """Where third-party checks are evaluated; None without any."""
-        return None if self._worker is None else PluginJoint(self._worker, post)
+    def plugins(self, post: Callable[[Message], None]) -> PluginJoint:
+        """Where third-party checks are evaluated: each time in the worker they were proven in."""
+        return PluginJoint(lambda: self._worker, post)
 
     @property
     def foreign(self) -> tuple[PluginSource, ...]:
@@ -146,8 +151,8 @@ class Gates:
     def _any_old(self, core: Core) -> bool:
         limit_s = core.config.proof.age_days * _DAY_S
         now_s = core.now_s()
-        dated = [g.proven_at_s for g in core.checks.gates if g.state is GateState.PROVEN]
-        return any(at_s is None or not 0 <= now_s - at_s < limit_s for at_s in dated)
+        times = [g.proven_at_s for g in core.checks.gates if g.state is GateState.PROVEN]
+        return any(at_s is None or not 0 <= now_s - at_s < limit_s for at_s in times)
 
     def _foreign(
         self, registry: Registry, config: Config
@@ -164,8 +169,9 @@ class Gates:
         self._worker = worker
         infos = [i for i in worker.host.checks if i.stage is Stage.WATCH]
         names = {i.name: i for i in infos}
+        now_s = time.time()
         gates = [
-            disabled(names[g.check]) if g.check in config.disabled_checks else g
+            disabled(names[g.check]) if g.check in config.disabled_checks else dated(g, now_s)
             for g in worker.host.gates
             if g.check in names
         ]
@@ -183,6 +189,11 @@ def _views(registry: Registry) -> tuple[PluginView, ...]:
         PluginView(name=s.name, version=s.version, problem=wrong.get(s.name, ""))
         for s in registry.sources
     )
+
+
+def _file_digests(sources: Sequence[PluginSource]) -> Mapping[str, str]:
+    files = [s.place for s in sources if s.kind is PluginKind.FILE]
+    return {place: source_digest(Path(place)) for place in files}
 
 
 def _legs(gates: tuple[Gate, ...]) -> dict[str, float]:

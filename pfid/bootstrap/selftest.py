@@ -187,13 +187,14 @@ def _foreign(
         gates = worker.host.gates
     off = bench.config.disabled_checks
     known = {i.name: i for i in infos}
-    dated = tuple(
-        disabled(known[g.check]) if g.check in off else _dated(g, time.time()) for g in gates
+    said = tuple(
+        disabled(known[g.check]) if g.check in off else dated(g, time.time()) for g in gates
     )
-    return dated, infos, problems
+    return said, infos, problems
 
 
-def _dated(gate: Gate, now_s: float) -> Gate:
+def dated(gate: Gate, now_s: float) -> Gate:
+    """Return the gate as proven at a wall time, if it is proven."""
     return replace(gate, proven_at_s=now_s) if gate.state is GateState.PROVEN else gate
 
 
