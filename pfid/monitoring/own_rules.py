@@ -65,11 +65,10 @@ def dead_man(job: str) -> Group:
                 runbook="Under systemd the watchdog restarts it; if it does not, take a stack with"
                 " `kill -ABRT` and restart pfid.",
             ),
-            # The log reader reports when something was written; its silence is the runs'.
             Alert(
                 name="PfidSamplerStale",
                 expr="pfid_time_seconds - on (job, instance) group_right ()"
-                ' pfid_sampler_last_success_timestamp_seconds{sampler!="steps"}'
+                " pfid_sampler_last_success_timestamp_seconds"
                 " > on (job, instance, sampler)"
                 f" ({STALE_INTERVALS} * pfid_sampler_interval_seconds + {PAGE_SLACK_S})",
                 for_s=120,

@@ -191,15 +191,15 @@ OWN = {
     "PfidSamplerStale": (
         [
             (NOW, RISING),
-            (f'pfid_sampler_last_success_timestamp_seconds{{{BOX},sampler="proc"}}', f"{AT}+0x60"),
-            (f'pfid_sampler_interval_seconds{{{BOX},sampler="proc"}}', "5+0x60"),
+            (f'pfid_sampler_last_success_timestamp_seconds{{{BOX},sampler="steps"}}', f"{AT}+0x60"),
+            (f'pfid_sampler_interval_seconds{{{BOX},sampler="steps"}}', "1+0x60"),
         ],
         [
             (NOW, RISING),
-            (f'pfid_sampler_last_success_timestamp_seconds{{{BOX},sampler="proc"}}', RISING),
-            (f'pfid_sampler_interval_seconds{{{BOX},sampler="proc"}}', "5+0x60"),
+            (f'pfid_sampler_last_success_timestamp_seconds{{{BOX},sampler="steps"}}', RISING),
+            (f'pfid_sampler_interval_seconds{{{BOX},sampler="steps"}}', "1+0x60"),
         ],
-        {"sampler": "proc"},
+        {"sampler": "steps"},
     ),
     "PfidSelftestFailed": simple(
         "pfid_gates", "2+0x60", "0+0x60", ',state="unproven"', state="unproven"

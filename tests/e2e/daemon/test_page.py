@@ -81,6 +81,16 @@ def test_promtool_finds_nothing_to_say_about_a_living_page(watched):
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
+def test_a_log_reader_with_nothing_to_read_is_heard_all_the_same(box, watched):
+    url, _ = watched
+
+    def heard():
+        return value(url, "pfid_sampler_last_success_timestamp_seconds", sampler="steps")
+
+    first = box.until("the reader is heard", heard)
+    box.until("it is heard again", lambda: heard() > first)
+
+
 def test_a_daemon_that_goes_round_is_healthy_and_ready(watched):
     url, _ = watched
     base = url.removesuffix("/metrics")
