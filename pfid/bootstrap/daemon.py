@@ -8,24 +8,22 @@ import resource
 import signal
 import sys
 import time
-from collections.abc import Callable, Mapping, MutableMapping
+from collections.abc import Callable, MutableMapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from pfid.adapters.clocks import SystemClock
 from pfid.adapters.control_server import ControlServer
-from pfid.adapters.http_server import PageServer, Securing, Status
+from pfid.adapters.http_server import PageServer, Securing
 from pfid.adapters.oom_counter import OomCounter
 from pfid.adapters.own_log import OwnLog
 from pfid.adapters.page import Page, live_text
-from pfid.adapters.page.live import NO_CHANNELS
 from pfid.adapters.pidfd_poll import PidfdPoller
 from pfid.adapters.process_identity import machine_id
 from pfid.adapters.process_table import ProcessTable
 from pfid.adapters.run_history import RunHistory
 from pfid.adapters.scheduler import Scheduler
-from pfid.adapters.status_page import POLICY, status_page
 from pfid.adapters.store import Store, StoreEvents
 from pfid.adapters.store_file import StateFile
 from pfid.adapters.systemd_notify import (
@@ -44,6 +42,7 @@ from pfid.bootstrap.daemon_joints import (
 from pfid.bootstrap.gates import Gates
 from pfid.bootstrap.gpus import GpuJoint, expected_gpus, gpu_box
 from pfid.bootstrap.notifying import Notifying
+from pfid.bootstrap.page_joint import PageJoint
 from pfid.config.address import Address, parse_address
 from pfid.config.load import ConfigFile
 from pfid.config.model import Config
@@ -87,10 +86,6 @@ PROOFS_FILE: Final = "proofs.json"
 SHOWN_EVENTS: Final = 200
 SWITCH_S: Final = 0.0005
 GC_YOUNG, GC_MIDDLE, GC_OLD = 20_000, 20, 1_000_000
-RENDER_AT_LEAST_S: Final = 5.0
-SCRAPED_WITHIN_S: Final = 120.0
-HEALTHY_WITHIN_S: Final = 30.0
-"""A loop that has not gone round for so long is not healthy."""
 ENGINE_UNUSED_S: Final = 60.0
 ENGINE_LINGER_S: Final = 10.0
 _SAMPLERS: Final = {"proc": 5.0, "steps": 1.0}
@@ -148,47 +143,6 @@ def engine_place(run_dir: Path, environ: MutableMapping[str, str]) -> Place:
         history=kept / "history",
         engine_of=run_dir,
     )
-
-
-@dataclass(slots=True, eq=False, kw_only=True)
-class PageJoint:
-    """Renders when somebody reads it and something is new, and serves the bytes."""
-
-    server: PageServer
-    page: Page
-    rendered_s: float = 0.0
-    served_s: float = 0.0
-    scrapes_seen: int = 0
-    dirty: bool = True
-    notices: Callable[[], Mapping[str, tuple[int, int]]] = lambda: NO_CHANNELS
-
-    def healthy(self) -> bool:
-        """Whether the loop goes round; asked by the server's own thread."""
-        return time.monotonic() - self.served_s < HEALTHY_WITHIN_S
-
-    def serve(self, snapshot: Callable[[], Snapshot], urgent: bool) -> None:  # noqa: FBT001 - a hook
-        """Called every second."""
-        now_s = self.served_s = time.monotonic()
-        scraped = self.server.scrapes != self.scrapes_seen
-        last_s = self.server.last_scrape_s
-        read = last_s is not None and now_s - last_s < SCRAPED_WITHIN_S
-        stale = now_s - self.rendered_s >= RENDER_AT_LEAST_S
-        if self.rendered_s and not (scraped or (read and (urgent or stale))):
-            return
-        shown = snapshot()
-        self.server.publish(self.page.render(shown))
-        self.server.publish_selftest(self._drills(shown))
-        self.server.publish_status(
-            Status(make=lambda healthy: status_page(shown, healthy=healthy), policy=POLICY)
-        )
-        self.scrapes_seen = self.server.scrapes
-        self.rendered_s = now_s
-
-    def _drills(self, shown: Snapshot) -> bytes | None:
-        """What a live self-test made, on a page of its own."""
-        if not any(run.synthetic for run in shown.runs):
-            return None
-        return Page(synthetic=True).render(shown)
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -279,6 +233,7 @@ class Daemon:
         self.notifying.close()
         self.server.close()
         if self.page is not None:
+            self.page.close()
             self.page.server.stop()
         self.poller.close()
         self.reader.owner.close(timeout_s=5.0)

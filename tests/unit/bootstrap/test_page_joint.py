@@ -1,19 +1,37 @@
 """The page between loop and readers: rendered when read, healthy while the loop goes round."""
 
+import threading
+import urllib.request
+
 import pytest
 
 from pfid.adapters.http_server import PageServer
 from pfid.adapters.page import Page
-from pfid.bootstrap import daemon as joined
-from pfid.bootstrap.daemon import HEALTHY_WITHIN_S, PageJoint
+from pfid.bootstrap import page_joint as joined
+from pfid.bootstrap.page_joint import HEALTHY_WITHIN_S, PageJoint
+from pfid.config.address import Address
 from pfid.domain.snapshot import DaemonHealth, Snapshot
 
 
+def scraped(server):
+    """Somebody reads the page."""
+    with urllib.request.urlopen(server.url) as answer:
+        return answer.read()
+
+
 @pytest.fixture
-def joint():
-    server = PageServer([])
-    yield PageJoint(server=server, page=Page())
-    server.stop()
+def server():
+    serving = PageServer([Address("127.0.0.1", 0)])
+    serving.start()
+    yield serving
+    serving.stop()
+
+
+@pytest.fixture
+def joint(server):
+    made = PageJoint(server=server, page=Page())
+    yield made
+    made.close()
 
 
 def snapshot():
@@ -41,3 +59,49 @@ def test_a_loop_that_never_came_round_is_not_healthy(joint):
 def test_nothing_is_rendered_for_nobody(joint):
     joint.serve(snapshot, urgent=False)
     joint.serve(lambda: pytest.fail("rendered for nobody"), urgent=False)
+
+
+class SlowPage(Page):
+    """Rendering takes until it is let go; what it is asked for is counted."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.go, self.begun, self.made = threading.Event(), threading.Event(), 0
+        self.go.set()
+
+    def render(self, snapshot):
+        self.begun.set()
+        assert self.go.wait(30)
+        self.made += 1
+        return super().render(snapshot)
+
+
+def test_a_page_that_takes_long_holds_nobody_up_and_is_made_once(server):
+    page = SlowPage()
+    joint = PageJoint(server=server, page=page)
+    joint.serve(snapshot, urgent=False)
+    assert page.made == 1
+    page.go.clear()
+    page.begun.clear()
+    scraped(server)
+    joint.serve(snapshot, urgent=False)
+    assert page.begun.wait(30)
+    joint.serve(lambda: pytest.fail("a second one beside it"), urgent=True)
+    assert page.made == 1
+    page.go.set()
+    joint.close()
+    assert page.made == 2
+
+
+def test_what_goes_wrong_is_told_to_the_loop_and_the_next_page_is_made(joint, monkeypatch):
+    joint.serve(snapshot, urgent=False)
+    scraped(joint.server)
+    with monkeypatch.context() as broken:
+        broken.setattr(joint.page, "render", lambda _: 1 / 0)
+        joint.serve(snapshot, urgent=False)
+        joint._maker.submit(lambda: None).result()
+    with pytest.raises(ZeroDivisionError):
+        joint.serve(snapshot, urgent=False)
+    scraped(joint.server)
+    joint.serve(snapshot, urgent=False)
+    joint.close()

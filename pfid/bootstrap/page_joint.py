@@ -1,0 +1,95 @@
+"""The page between loop and readers: made when somebody reads it, beside the loop, served as bytes.
+
+Five hundred runs take tens of milliseconds to render. The loop only takes the snapshot; a thread
+makes the text of it, so that a death that comes meanwhile is seen at once.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Final
+
+from pfid.adapters.http_server import PageServer, Status
+from pfid.adapters.page import Page
+from pfid.adapters.page.live import NO_CHANNELS
+from pfid.adapters.status_page import POLICY, status_page
+from pfid.domain.snapshot import Snapshot
+
+RENDER_AT_LEAST_S: Final = 5.0
+SCRAPED_WITHIN_S: Final = 120.0
+HEALTHY_WITHIN_S: Final = 30.0
+"""A loop that has not gone round for so long is not healthy."""
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class PageJoint:
+    """Has a page rendered when somebody reads it and something is new; one at a time."""
+
+    server: PageServer
+    page: Page
+    rendered_s: float = 0.0
+    served_s: float = 0.0
+    scrapes_seen: int = 0
+    notices: Callable[[], Mapping[str, tuple[int, int]]] = lambda: NO_CHANNELS
+    _urgent: bool = False
+    _making: Future[None] | None = None
+    _maker: ThreadPoolExecutor = field(
+        default_factory=lambda: ThreadPoolExecutor(1, thread_name_prefix="pfid-render")
+    )
+
+    def healthy(self) -> bool:
+        """Whether the loop goes round; asked by the server's own thread."""
+        return time.monotonic() - self.served_s < HEALTHY_WITHIN_S
+
+    def serve(self, snapshot: Callable[[], Snapshot], urgent: bool) -> None:  # noqa: FBT001 - a hook
+        """Called every second; the first page of all is there when this returns."""
+        now_s = self.served_s = time.monotonic()
+        self._urgent |= urgent
+        if self._busy() or not self._wanted(now_s):
+            return
+        first = not self.rendered_s
+        self._urgent = False
+        self.scrapes_seen = self.server.scrapes
+        self.rendered_s = now_s
+        shown = snapshot()
+        self._making = self._maker.submit(self._make, shown)
+        if first:
+            self._making.result()
+
+    def close(self) -> None:
+        """Wait for the page that is being made; no other will be."""
+        self._maker.shutdown()
+
+    def _busy(self) -> bool:
+        """Whether one is being made; what went wrong with the last one is raised here."""
+        making = self._making
+        if making is None:
+            return False
+        if not making.done():
+            return True
+        self._making = None
+        making.result()
+        return False
+
+    def _wanted(self, now_s: float) -> bool:
+        if not self.rendered_s:
+            return True
+        last_s = self.server.last_scrape_s
+        read = last_s is not None and now_s - last_s < SCRAPED_WITHIN_S
+        stale = now_s - self.rendered_s >= RENDER_AT_LEAST_S
+        scraped = self.server.scrapes != self.scrapes_seen
+        return scraped or (read and (self._urgent or stale))
+
+    def _make(self, shown: Snapshot) -> None:
+        self.server.publish(self.page.render(shown))
+        self.server.publish_selftest(self._drills(shown))
+        self.server.publish_status(
+            Status(make=lambda healthy: status_page(shown, healthy=healthy), policy=POLICY)
+        )
+
+    def _drills(self, shown: Snapshot) -> bytes | None:
+        """What a live self-test made, on a page of its own."""
+        if not any(run.synthetic for run in shown.runs):
+            return None
+        return Page(synthetic=True).render(shown)
