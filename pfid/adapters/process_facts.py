@@ -54,9 +54,26 @@ def output_file(pid: int) -> str | None:
     return path if same and stat.S_ISREG(named.st_mode) else None
 
 
-def size_bytes(path: str) -> int:
-    """Size of a file, 0 if there is none yet."""
+def appends_to(pid: int, file: os.stat_result) -> bool:
+    """Whether it has a file open for appending; False as well if that may not be read."""
     try:
-        return Path(path).stat().st_size
+        numbers = [entry.name for entry in Path(f"/proc/{pid}/fd").iterdir()]
     except OSError:
-        return 0
+        return False
+    return any(_is(pid, number, file) and _appends(pid, number) for number in numbers)
+
+
+def _is(pid: int, number: str, file: os.stat_result) -> bool:
+    try:
+        return os.path.samestat(Path(f"/proc/{pid}/fd/{number}").stat(), file)
+    except OSError:
+        return False
+
+
+def _appends(pid: int, number: str) -> bool:
+    try:
+        told = Path(f"/proc/{pid}/fdinfo/{number}").read_text()
+    except OSError:
+        return False
+    flags = (line.split()[1] for line in told.splitlines() if line.startswith("flags:"))
+    return any(int(octal, 8) & os.O_APPEND for octal in flags)

@@ -32,7 +32,10 @@ class RunFilesByPath:
             logs: as recorded.
             steps_dir: where the trainer writes its step files.
         """
-        self._logs = {log.path: log.begins_at for log in logs}
+        self._logs = {
+            log.path: HandedLog(begins_at=log.begins_at, size_at_start=log.older_bytes)
+            for log in logs
+        }
         self._steps_dir = steps_dir
         self._known: dict[str, _Inode] = {}
 
@@ -70,22 +73,22 @@ class RunFilesByPath:
         return self._opened(self._logs)
 
     def _opened(self, paths: Iterable[str]) -> list[OpenFile]:
-        opened = (self._open(path, Role.LOG, self._begins_at(path)) for path in paths)
+        opened = (self._open(path, Role.LOG, self._handed(path)) for path in paths)
         return [file for file in opened if file is not None]
 
-    def _begins_at(self, path: str) -> int:
+    def _handed(self, path: str) -> HandedLog:
         """A file that took the place of another holds nothing older than the run."""
-        return 0 if self._replaced(path) else self._logs[path]
+        return HandedLog() if self._replaced(path) else self._logs[path]
 
     def _open_new_steps(self) -> list[OpenFile]:
         found = []
         with suppress(OSError):
             found = sorted(self._steps_dir.glob("*.jsonl"))[:_STEP_FILES_MAX]
         new = (str(file) for file in found if str(file) not in self._known)
-        opened = (self._open(path, Role.STEPS, 0) for path in new)
+        opened = (self._open(path, Role.STEPS, HandedLog()) for path in new)
         return [file for file in opened if file is not None]
 
-    def _open(self, path: str, role: Role, begins_at: int) -> OpenFile | None:
+    def _open(self, path: str, role: Role, handed: HandedLog) -> OpenFile | None:
         try:
             descriptor = os.open(path, _FLAGS)
         except OSError:
@@ -95,7 +98,6 @@ class RunFilesByPath:
             os.close(descriptor)
             return None
         self._known[path] = (found.st_dev, found.st_ino)
-        handed = HandedLog(begins_at=begins_at, size_at_start=begins_at)
         return OpenFile(descriptor=descriptor, role=role, handed=handed)
 
 

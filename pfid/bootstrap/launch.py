@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
-from pfid.adapters import process_identity, rotation, spawn
+from pfid.adapters import file_identity, process_identity, rotation, spawn
 from pfid.adapters.background import in_background
 from pfid.adapters.child_events import ChildEvents
 from pfid.adapters.control_client import ControlClient
@@ -74,6 +74,14 @@ class BoxLogFiles:
     def carry_out(self, steps: Sequence[Step]) -> int | None:
         """Do all steps or none."""
         return rotation.LogRotator().carry_out(steps)
+
+    def file_id(self, descriptor: int) -> str:
+        """Which file that is."""
+        return file_identity.file_id(descriptor)
+
+    def text_digest(self, head: bytes) -> str:
+        """Digest of how a log begins."""
+        return file_identity.text_digest(head)
 
 
 class BoxChildren:

@@ -54,7 +54,7 @@ class LogFacts:
     """What one log says about how many runs and writers it holds.
 
     Attributes:
-        bytes_before_run: bytes that stood in the file when the run began; 0 after rotation.
+        bytes_before_run: bytes known to be older than the run; 0 after rotation.
         bytes_read: bytes of this run read so far.
         nul_prefix_bytes: NUL bytes left by copytruncate.
         truncations: how often the file shrank under us.

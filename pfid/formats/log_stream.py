@@ -39,7 +39,6 @@ class LogParser:
     def __init__(
         self,
         *,
-        begins_at: int = 0,
         size_at_start: int = 0,
         regex_dialects: Mapping[str, str] | None = None,
         jsonl_keys: Mapping[str, Mapping[str, str]] | None = None,
@@ -48,8 +47,7 @@ class LogParser:
         """Start at the beginning of the run's text.
 
         Args:
-            begins_at: bytes that stand before this run's text and are not fed.
-            size_at_start: size of the file when the run began; the same fact, where known so.
+            size_at_start: so many bytes of the file are known to be older than the run.
             regex_dialects: name to re2 pattern (``pfid.formats.dialects.regex_dialect``).
             jsonl_keys: further presets (``pfid.formats.dialects.json_lines``).
             memory_points: points of each series remembered to tell copies by.
@@ -57,7 +55,7 @@ class LogParser:
         Raises:
             PatternError: for a pattern that cannot be used.
         """
-        self._before_run = max(begins_at, size_at_start)
+        self._before_run = size_at_start
         self._scanner = Scanner(regex_dialects or {}, jsonl_keys or _NO_PRESETS)
         self._tracker = Tracker(memory_points)
         self._markers = MarkerLog()

@@ -131,6 +131,14 @@ class LogFiles(Protocol):
         """
         ...
 
+    def file_id(self, descriptor: int) -> str:
+        """Which file that is, "" where it cannot be told."""
+        ...
+
+    def text_digest(self, head: bytes) -> str:
+        """Digest of how a log begins."""
+        ...
+
 
 class Gated(Protocol):
     """A child that waits to be let go."""

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -129,7 +129,13 @@ def _make_room(
             continue
         if output is None:
             break
-        return output, _recorded_logs(seen, steps)
+        head = line.encode()
+        mark = {
+            "file_id": box.logs.file_id(output),
+            "head_bytes": len(head),
+            "head": box.logs.text_digest(head),
+        }
+        return output, _recorded_logs(seen, steps, mark)
     raise LaunchError(f"the names beside {paths[0]} keep being taken; nothing was lost, try again")
 
 
@@ -138,12 +144,12 @@ def _rfc3339(stamp: str) -> str:
     return f"{date[:4]}-{date[4:6]}-{date[6:]}T{clock[:2]}:{clock[2:4]}:{clock[4:]}Z"
 
 
-def _recorded_logs(seen: Sequence[LogSeen], steps: Sequence[Step]) -> tuple[RecordedLog, ...]:
+def _recorded_logs(
+    seen: Sequence[LogSeen], steps: Sequence[Step], mark: dict[str, Any]
+) -> tuple[RecordedLog, ...]:
     moved = {step.source: step.target for step in steps if isinstance(step, Move)}
-    return tuple(
-        RecordedLog(path=log.path, ours=place == 0, rotated_to=moved.get(log.path))
-        for place, log in enumerate(seen)
-    )
+    first, *more = (RecordedLog(path=log.path, rotated_to=moved.get(log.path)) for log in seen)
+    return (msgspec.structs.replace(first, ours=True, **mark), *more)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,14 +6,23 @@ The peer's uid comes from SO_PEERCRED, never from a message.
 """
 
 from enum import Enum
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import msgspec
+from msgspec import Meta
 
 from pfid.domain.errors import WireError
 from pfid.domain.gpu import GpuReference
 
 PROTOCOL: Final = 1
+
+# What is kept goes into 64 bits on disk and on the reader's wire: a number beyond that is refused
+# here, by its place, before anything is done with it.
+Number = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
+Size = Annotated[int, Meta(ge=0, le=2**63 - 1)]
+Small = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
+Moment = Annotated[float, Meta(ge=0, lt=253_402_300_800)]
+"""Unix seconds up to the year 9999, the last that can be shown."""
 
 
 class Role(Enum):
@@ -28,13 +37,13 @@ class HandedLog(msgspec.Struct, frozen=True, kw_only=True):
     """Beside each LOG or STEPS descriptor, in order.
 
     Attributes:
-        begins_at: offset at which this run's text begins; 0 for a fresh file.
-        size_at_start: size of the file when the run began (> ``begins_at`` if it was appended to
-            by somebody else meanwhile).
+        begins_at: offset from which on the run's text is read; 0 for a fresh file.
+        size_at_start: size of the file when the run began, as far as it is known: so many bytes
+            are older than the run. 0 for what an attached process may have written itself.
     """
 
-    begins_at: int = 0
-    size_at_start: int = 0
+    begins_at: Size = 0
+    size_at_start: Size = 0
 
 
 class _Request(
@@ -70,17 +79,17 @@ class Register(_Request, tag="register", frozen=True, kw_only=True):
 
     name: str
     run_id: str
-    pid: int
-    start_ticks: int | None
-    started_at_s: float
+    pid: Small
+    start_ticks: Size | None
+    started_at_s: Moment
     source: str = "wrapper"
-    attempt: int = 1
+    attempt: Small = 1
     expect_step_s: float | None = None
     fingerprint: str = ""
     job_id: str | None = None
-    rank: int | None = None
-    world_size: int | None = None
-    restarts_left: int = 0
+    rank: Small | None = None
+    world_size: Small | None = None
+    restarts_left: Small = 0
     synthetic: bool = False
     roles: list[Role] = []
     logs: list[HandedLog] = []
@@ -99,9 +108,9 @@ class Ended(_Request, tag="ended", frozen=True, kw_only=True):
     """The launcher, being the parent, reports the exit status it waited for."""
 
     run_id: str
-    exit_code: int | None
-    signal: int | None
-    at_s: float
+    exit_code: Small | None
+    signal: Small | None
+    at_s: Moment
 
 
 class StopIntent(_Request, tag="stop_intent", frozen=True, kw_only=True):
@@ -124,9 +133,9 @@ class GetRun(_Request, tag="get_run", frozen=True, kw_only=True):
 class GetEvents(_Request, tag="get_events", frozen=True, kw_only=True):
     """Transitions after an event id. With ``wait_s`` the reply may wait for the first new one."""
 
-    after_id: int = 0
+    after_id: Number = 0
     run_id: str | None = None
-    limit: int = 1000
+    limit: Number = 1000
     wait_s: float = 0.0
     synthetic: bool = False
 

@@ -57,7 +57,7 @@ class Follow(_Order, tag="follow", frozen=True, kw_only=True):
         stream: id chosen by the daemon, unique for the reader's life.
         kind: a log or a step file.
         begins_at: where the run's text begins; bytes before it are counted, never parsed.
-        size_at_start: size of the file when the run began.
+        size_at_start: so many bytes are known to be older than the run.
         resume_at: offset to go on from after a restart; None for a new stream.
         parser_state: what the reader last reported for this stream, None for a new one.
     """

@@ -52,13 +52,21 @@ class RecordedLog(msgspec.Struct, frozen=True, kw_only=True):
         path: absolute.
         ours: whether pfid created it and the child's output goes there.
         rotated_to: where the earlier run's text went, None if there was none.
-        begins_at: offset at which this run's text begins.
+        begins_at: offset from which on this run's text is read.
+        older_bytes: so many bytes are known to hold an earlier run's text.
+        file_id: which file stood there, "" where that cannot be told.
+        head_bytes: so much of its beginning is known; 0 for a file that was empty or absent.
+        head: digest of that.
     """
 
     path: str
     ours: bool = False
     rotated_to: str | None = None
     begins_at: int = 0
+    older_bytes: int = 0
+    file_id: str = ""
+    head_bytes: int = 0
+    head: str = ""
 
 
 class RecordedEnd(msgspec.Struct, frozen=True, kw_only=True):

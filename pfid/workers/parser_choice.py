@@ -23,7 +23,6 @@ def _log_parser(order: Follow, configure: Configure, state: Any) -> TextParser:
 
     if state is None:
         return LogParser(
-            begins_at=order.begins_at,
             size_at_start=order.size_at_start,
             regex_dialects=configure.regex_dialects,
             jsonl_keys=configure.jsonl_keys,

@@ -7,7 +7,8 @@ and clocks of their own are interleaved; copies that the ranks of one run print 
 resume that the log announces, a rotation and a truncation by copytruncate are all one run.
 
 Blind spot: two runs that print no step counters cannot be told apart. Of a process that was
-attached to while it ran, what stood in the log before may well be its own, and is not counted.
+attached to while it ran, what stood in the log before may well be its own; it counts only where
+the process appends to the very file that an earlier run of this user was recorded with.
 
 When it fires: rotate before every launch (``pfid run`` and ``pfid rotate LOG`` do) and give each
 run a log of its own; ``pfid steps LOG`` shows where one ends and the next begins. ``log_moved``:
@@ -17,9 +18,8 @@ the file was renamed or removed and nobody handed over the new one; a launcher o
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
-from pfid.domain.run import RunSource
 from pfid.spec import (
     Answers,
     AnyCheck,
@@ -33,7 +33,7 @@ from pfid.spec import (
     hookimpl,
     reported,
 )
-from pfid.spec.fakes import CONTROL_RUN, FixedLog, run_world
+from pfid.spec.fakes import CONTROL_SUBJECT, FixedLog
 from pfid.spec.ports.log import LogFacts
 
 ANSWERS: Final = Answers(
@@ -64,13 +64,12 @@ class Seen:
 
 
 def observe(world: World) -> Seen:
-    """Read the facts; bytes before an attached run are nobody's fault."""
+    """Read the facts."""
     facts = world.log.facts()
     known = facts or LogFacts()
-    attached = world.run.facts().run.source is RunSource.CAPTURED
     return Seen(
         readable=facts is not None,
-        older_bytes=0 if attached else known.bytes_before_run,
+        older_bytes=known.bytes_before_run,
         rewinds=known.rewinds,
         writers=known.writers,
         moved=known.moved,
@@ -109,10 +108,7 @@ def controls(_limits: NoLimits) -> Iterable[Control]:
     yield _control("fresh", "one_run", clean)
     yield _control("resumed", "one_run", replace(clean, resumes=2))
     yield _control("copytruncated", "one_run", replace(clean, truncations=1, nul_prefix_bytes=512))
-    attached = replace(CONTROL_RUN, source=RunSource.CAPTURED)
-    older = replace(clean, bytes_before_run=1)
-    yield _control("attached_to", "one_run", older, run=attached)
-    yield _control("appended", "older_bytes", older)
+    yield _control("appended", "older_bytes", replace(clean, bytes_before_run=1))
     yield _control("second_writer", "two_writers", replace(clean, writers=2))
     yield _control("started_over", "counter_went_back", replace(clean, rewinds=1, resumes=1))
     yield _control("moved", "log_moved", replace(clean, moved=True))
@@ -123,8 +119,8 @@ def controls(_limits: NoLimits) -> Iterable[Control]:
     yield _control("no_log", "no_log", None)
 
 
-def _control(name: str, code: str, facts: LogFacts | None, **run: Any) -> Control:
-    world = replace(run_world(**run), log=FixedLog(log_facts=facts))
+def _control(name: str, code: str, facts: LogFacts | None) -> Control:
+    world = World(subject=CONTROL_SUBJECT, log=FixedLog(log_facts=facts))
     return ANSWERS.control(name, code, world)
 
 
@@ -139,6 +135,6 @@ def pfid_checks() -> Iterable[AnyCheck]:
         reasons=ANSWERS.reasons,
         controls=controls,
         cadence_s=5.0,
-        reads=("log", "run"),
+        reads=("log",),
         runbook=__doc__,
     )

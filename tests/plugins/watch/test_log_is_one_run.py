@@ -9,16 +9,15 @@ from pfid_plugins.watch.log_is_one_run import judge, observe
 
 from pfid.domain.log_facts import LogFacts
 from pfid.domain.outcome import Outcome
-from pfid.domain.run import RunSource
-from pfid.spec.fakes import CONTROL_RUN, FixedLog, run_world
+from pfid.spec import World
+from pfid.spec.fakes import CONTROL_SUBJECT, FixedLog
 from pfid.spec.limits import NoLimits
 
 CLEAN = LogFacts(bytes_read=4096)
 
 
-def said(facts, source=RunSource.WRAPPER):
-    run = dataclasses.replace(CONTROL_RUN, source=source)
-    world = dataclasses.replace(run_world(run=run), log=FixedLog(log_facts=facts))
+def said(facts):
+    world = World(subject=CONTROL_SUBJECT, log=FixedLog(log_facts=facts))
     return judge(observe(world), NoLimits())
 
 
@@ -47,13 +46,6 @@ def test_each_sign_is_named(facts, reason):
 
 def test_no_log_is_unknown():
     assert said(None).outcome is Outcome.UNKNOWN
-
-
-def test_what_stood_before_an_attached_run_may_be_its_own():
-    older = dataclasses.replace(CLEAN, bytes_before_run=10_000)
-    assert said(older, RunSource.CAPTURED).reason == "one_run"
-    assert said(dataclasses.replace(older, rewinds=1), RunSource.CAPTURED).outcome is Outcome.FAIL
-    assert said(older, RunSource.DISCOVERED).outcome is Outcome.FAIL
 
 
 def test_it_says_how_many_bytes_and_writers():

@@ -321,7 +321,6 @@ def test_a_line_of_megabytes_costs_no_memory_and_hides_nothing_behind_it() -> No
 
 
 def test_what_stood_before_the_run_is_only_counted() -> None:
-    assert LogParser(begins_at=77).facts().bytes_before_run == 77
     assert LogParser(size_at_start=78).facts().bytes_before_run == 78
 
 
