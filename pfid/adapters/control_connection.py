@@ -59,11 +59,17 @@ class Connection:
         self.waiting: deque[Incoming] = deque()
         self.busy = False
         """Whether a request of it is being answered."""
-        self.blocked_since_s: float | None = None
-        """Since when half a request, or an unread reply, stands still."""
+        self._half_since_s: float | None = None
+        self._unread_since_s: float | None = None
         self._unframer = Unframer(REQUEST_MAX_BYTES)
         self._fds: list[int] = []
         self._outbox = memoryview(b"")
+
+    @property
+    def blocked_since_s(self) -> float | None:
+        """Since when half a request, or an unread reply, stands still; None if neither does."""
+        since = [s for s in (self._half_since_s, self._unread_since_s) if s is not None]
+        return min(since, default=None)
 
     @property
     def unsent_bytes(self) -> int:
@@ -90,14 +96,16 @@ class Connection:
             self._fds.clear()
         if len(self.waiting) > WAITING_MAX:
             raise WireError(f"over {WAITING_MAX} requests ahead of their replies")
+        if sum(len(incoming.body) for incoming in self.waiting) > REQUEST_MAX_BYTES:
+            raise WireError(f"over {REQUEST_MAX_BYTES} bytes of requests ahead of their replies")
         self._note_pending(now_s)
         return bool(chunk)
 
     def _note_pending(self, now_s: float) -> None:
         if not self._unframer.pending_bytes:
-            self.blocked_since_s = None
-        elif self.blocked_since_s is None:
-            self.blocked_since_s = now_s
+            self._half_since_s = None
+        elif self._half_since_s is None:
+            self._half_since_s = now_s
 
     def _read(self) -> tuple[bytes, list[int]]:
         room = socket.CMSG_SPACE(DESCRIPTORS_MAX * _INT_BYTES)
@@ -116,7 +124,8 @@ class Connection:
     def send(self, body: bytes, now_s: float) -> bool:
         """Queue a reply and write what the client takes; False if it is gone."""
         self._outbox = memoryview(bytes(self._outbox) + frame(body))
-        self.blocked_since_s = now_s
+        if self._unread_since_s is None:
+            self._unread_since_s = now_s
         return self.flush(now_s)
 
     def flush(self, now_s: float) -> bool:
@@ -129,8 +138,8 @@ class Connection:
             except OSError:
                 return False
             self._outbox = self._outbox[sent:]
-            self.blocked_since_s = now_s
-        self.blocked_since_s = None
+            self._unread_since_s = now_s
+        self._unread_since_s = None
         return True
 
     def close(self) -> None:

@@ -234,7 +234,8 @@ class ControlServer:
         self._go_on(connection)
 
     def _go_on(self, connection: Connection) -> None:
-        while connection.waiting and not connection.busy:
+        # Who does not read its replies is asked nothing more: they would pile up here.
+        while connection.waiting and not connection.busy and not connection.unsent_bytes:
             connection.busy = True
             self._take(connection, connection.waiting.popleft())
         if connection.peer.conn in self._connections:

@@ -200,4 +200,8 @@ class Store:
         except (sqlite3.Error, StateError) as error:
             self._say(f"cannot read {self._path}: {error}")
             found = None
+        except Exception as error:  # noqa: BLE001 - one question must not end the writing of all
+            said = (type(error), error, error.__traceback__, threading.current_thread())
+            threading.excepthook(threading.ExceptHookArgs(said))
+            found = None
         deliver(found)

@@ -25,6 +25,8 @@ CHANGED: Final = 3.0
 """If one half of the early steps took this many times the other, the regime changed on the way
 and only the faster half counts; less is noise, and belongs to the spread."""
 _MERGE_BELOW_S: Final = 0.02
+TAKEN_MAX: Final = 512
+"""Kept at most; honest steps are enough long before, only zeros of two clocks in turn are not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +103,7 @@ def _with(taken: tuple[Taken, ...], new: Taken) -> tuple[Taken, ...]:
     """Append; neighbours too short to time are put together, which also bounds their number."""
     last = taken[-1] if taken else None
     if last is None or last.seconds >= _MERGE_BELOW_S or last.coarse is not new.coarse:
-        return (*taken, new)
+        return (*taken[-(TAKEN_MAX - 1) :], new)
     joined = Taken(
         steps=last.steps + new.steps,
         seconds=last.seconds + new.seconds,

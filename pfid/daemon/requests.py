@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
 from pfid.daemon.answering import Answering
 from pfid.daemon.core import Core
@@ -28,6 +29,12 @@ from pfid.wire.control import (
     RunSelftest,
     SnapshotReply,
     StopIntent,
+)
+
+FAILED: Final = Refused(
+    code="bad_request",
+    message="the daemon failed on this request",
+    remedy="its log says why; it is a fault of pfid, report it",
 )
 
 
@@ -75,6 +82,9 @@ class Requests:
                 self._reply(asked.conn, self._look(asked))
         except RefusalError as refusal:
             self._reply(asked.conn, refusal.reply)
+        except Exception:  # the loop says what it was; who asked is not to wait for ever
+            self._reply(asked.conn, FAILED)
+            raise
 
     def events_found(self, found: EventsFound) -> None:
         """The store's answer for somebody who asked for events."""

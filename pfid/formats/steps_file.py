@@ -5,28 +5,32 @@ file belongs to a program that can be killed in the middle of a write.
 """
 
 import math
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import msgspec
+from msgspec import Meta
 
 from pfid.domain.step import Phase, StepClock, StepEvent
 
 MAX_LINE_BYTES: Final = 64 * 1024
+MAX_INTERVAL_STEPS: Final = 1_000_000
+_Count = Annotated[int, Meta(ge=0, le=2**53)]
+_Rank = Annotated[int, Meta(ge=0, le=2**31 - 1)]
 _LOSS_WORDS: Final = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf, "infinity": math.inf}
 _PHASES: Final = {phase.value: phase for phase in Phase}
 _CLOCKS: Final = {clock.value: clock for clock in StepClock}
 
 
 class _Line(msgspec.Struct, frozen=True, kw_only=True):
-    step: int
+    step: _Count
     seconds: float | None = None
     phase: str = "train"
-    rank: int | None = None
-    tokens: int | None = None
-    width: int | None = None
+    rank: _Rank | None = None
+    tokens: _Count | None = None
+    width: _Count | None = None
     loss: float | str | None = None
     clock: str = "reported"
-    interval_steps: int = 1
+    interval_steps: Annotated[int, Meta(ge=1, le=MAX_INTERVAL_STEPS)] = 1
 
 
 _decoder: Final = msgspec.json.Decoder(_Line)
@@ -36,8 +40,6 @@ def parse_line(line: bytes, at_s: float | None = None) -> StepEvent | None:
     """Return the event of one line; None if it is not one."""
     try:
         read = _decoder.decode(line)
-        if read.step < 0:
-            return None
         return StepEvent(
             index=read.step,
             seconds=read.seconds,

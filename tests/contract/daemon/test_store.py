@@ -2,6 +2,7 @@
 
 import queue
 import sqlite3
+import threading
 
 import pytest
 
@@ -163,3 +164,20 @@ def test_a_file_that_turns_corrupt_while_running_is_moved_aside_and_begun_anew(f
     while told.next() != ("committed", number):
         pass
     store.close()
+
+
+def test_a_question_that_fails_is_answered_and_what_comes_after_it_is_written(
+    file, told, monkeypatch
+):
+    """One user's number of seventy bits must not end the writing for everybody."""
+    said = []
+    monkeypatch.setattr(threading, "excepthook", said.append)
+    store = Store(file, told.events)
+    store.start()
+    answer: queue.Queue[object] = queue.Queue()
+    store.ask(lambda db: db.execute("SELECT ?", (2**70,)).fetchone(), answer.put)
+    assert answer.get(timeout=20) is None
+    assert [s.exc_type for s in said] == [OverflowError]
+    number = store.submit([run_row()])
+    assert told.next() == ("committed", number)
+    assert store.close()

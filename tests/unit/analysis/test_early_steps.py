@@ -3,7 +3,14 @@
 import msgspec
 import pytest
 
-from pfid.analysis.early_steps import MIN_STEPS, MIN_WALL_S, EarlySteps, refuse, take
+from pfid.analysis.early_steps import (
+    MIN_STEPS,
+    MIN_WALL_S,
+    TAKEN_MAX,
+    EarlySteps,
+    refuse,
+    take,
+)
 from pfid.domain.step import Phase, StepClock, StepEvent
 from pfid.domain.step_summary import BaselineSource, SizedBy
 from pfid.spec.fakes import step_series
@@ -184,3 +191,12 @@ def test_the_state_of_a_fine_clock_is_not_mixed_with_a_coarse_one():
         False,
         True,
     ]
+
+
+def test_steps_that_take_no_time_by_two_clocks_in_turn_do_not_grow_in_memory():
+    state = EarlySteps()
+    for number in range(3 * TAKEN_MAX):
+        clock = StepClock.COUNTER if number % 2 else StepClock.PRINTED
+        state = take(state, event(0.0, clock=clock))
+    assert len(state.taken) == TAKEN_MAX
+    assert state.baseline is None

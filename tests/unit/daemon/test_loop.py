@@ -13,6 +13,7 @@ from pfid.daemon.loop import JOB_SLACK_S, JOBS, RENDER, SWEEP, Hooks, Loop
 from pfid.daemon.messages import (
     Asked,
     Committed,
+    Died,
     JobFired,
     Signalled,
     StoreTrouble,
@@ -25,7 +26,15 @@ from pfid.domain.outcome import Outcome
 from pfid.domain.verdict import Verdict
 from pfid.spec.check import Hysteresis, Scope, Severity, Stage
 from pfid.spec.fakes import CONTROL_RUN
-from pfid.wire.control import GetSnapshot, Refused, Register, Registered, Role, StopIntent
+from pfid.wire.control import (
+    GetEvents,
+    GetSnapshot,
+    Refused,
+    Register,
+    Registered,
+    Role,
+    StopIntent,
+)
 from pfid.wire.plugins import CheckInfo
 
 
@@ -202,6 +211,22 @@ def test_whoever_waits_for_a_full_disk_is_told_and_the_run_is_watched_all_the_sa
     assert shown.health.store_problem == "disk full"
 
 
+@pytest.mark.parametrize("collected", [True, False])
+def test_an_ended_run_is_called_defunct_only_while_nobody_collects_it(world, collected):
+    world.register()
+    (member,) = world.core.members.values()
+    run = world.core.runs["n-1"]
+    member.held.status = lambda: (1, None)
+    world.turn(Died(token=member.token, at_s=world.clock.wall, monotonic_s=world.clock.mono))
+    assert run.end is not None
+    assert run.defunct  # nobody can have collected it in the moment of its death
+    if collected:
+        member.held.read = lambda: None
+    world.turn(seconds=5.0)
+    assert run.final
+    assert run.defunct is not collected
+
+
 def test_one_message_that_cannot_be_handled_does_not_stop_the_loop(world):
     def break_down(*_):
         raise RuntimeError("planted")
@@ -301,3 +326,16 @@ def test_an_unproven_check_is_unknown_and_never_asked():
     world.turn()
     assert plugins.asked == []
     assert _verdict(world) == (Outcome.UNKNOWN, "unproven")
+
+
+def test_whoever_asks_what_the_daemon_fails_on_is_answered(world):
+    def break_down(*_):
+        raise RuntimeError("planted")
+
+    world.loop._parts.answering.events = break_down
+    world.inbox.put(JobFired(job=RENDER))
+    world.inbox.put(Asked(conn=5, uid=7, pid=1, request=GetEvents()))
+    world.loop.turn()
+    ((conn, reply),) = world.replies
+    assert (conn, type(reply)) == (5, Refused)
+    assert ("critical", "the loop failed on a message") in world.said

@@ -2,6 +2,8 @@
 
 import math
 
+import pytest
+
 from pfid.domain.step import Phase, StepClock, StepEvent
 from pfid.formats.steps_file import MAX_LINE_BYTES, StepsFileParser, parse_line
 
@@ -51,3 +53,15 @@ def test_a_restored_parser_goes_on_in_the_middle_of_a_line() -> None:
     assert [event.index for event in StepsFileParser.restore(parser.state()).feed(b'ep":5}\n')] == [
         5
     ]
+
+
+@pytest.mark.parametrize("digits", [19, 20, 400])
+@pytest.mark.parametrize("key", ["step", "interval_steps", "rank", "tokens", "width"])
+def test_a_number_that_nothing_can_carry_costs_its_line_and_no_more(key: str, digits: int) -> None:
+    number = "9" * digits
+    parser = StepsFileParser()
+    for sign in ("", "-"):
+        line = b'{"step":1,' if key != "step" else b"{"
+        line += f'"{key}":{sign}{number}}}\n'.encode()
+        assert [event.index for event in parser.feed(line + b'{"step":2}\n')] == [2]
+    assert parser.bad_lines == 2
