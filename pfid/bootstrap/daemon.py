@@ -444,12 +444,10 @@ def _no_page(snapshot: Callable[[], Snapshot], urgent: bool) -> None:  # noqa: F
 def _reload(place: Place, core: Core, gates: Gates, gpus: GpuJoint, page: PageJoint | None) -> str:
     """Take a new configuration whole, certificates with it, or keep the old one whole."""
     try:
-        config = place.config.load()
+        config = place.config.load(problems_of_checks)
         certificates = _certificates(place, config, core.ports.log)
     except ConfigError as error:
         return str(error)
-    if problems := problems_of_checks(config):
-        return "\n".join(problems)
     core.config = config
     core.checks = gates.prove(config)
     if page is not None:

@@ -33,7 +33,7 @@ def check(ctx: click.Context, file: Path | None, as_json: bool) -> None:
     path = _chosen(file)
     problems: tuple[str, ...] = ()
     try:
-        problems = _of_checks(load(path))
+        load(path, _of_checks)
     except ConfigError as refused:
         problems = refused.problems
     if as_json:

@@ -5,6 +5,7 @@ leaves a mixture in force.
 """
 
 import tomllib
+from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -17,6 +18,10 @@ from pfid.config.rules import problems_across
 from pfid.domain.errors import ConfigError
 
 MAX_BYTES: Final = 1024 * 1024
+Rules = Callable[[Config], tuple[str, ...]]
+"""Says what is wrong with a configuration, each problem with its path."""
+_INTERWOVEN: Final = ("tls_server_config", "notify")
+"""Tables whose keys are held against one another: beside a bad one the others say nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,18 +36,22 @@ class ConfigFile:
     path: Path | None = None
     required: bool = False
 
-    def load(self) -> Config:
+    def load(self, also: Rules | None = None) -> Config:
         """Read what is there now.
 
         Raises:
             ConfigError: like :func:`load`.
         """
         absent = self.path is None or (not self.required and not self.path.exists())
-        return load(None if absent else self.path)
+        return load(None if absent else self.path, also)
 
 
-def load(path: Path | None) -> Config:
+def load(path: Path | None, also: Rules | None = None) -> Config:
     """Read a file; None, the file nobody wrote, means every default.
+
+    Args:
+        path: of the file.
+        also: further rules, of those who know more than this file does (which checks there are).
 
     Raises:
         ConfigError: with every problem found, or saying why the file cannot be read.
@@ -57,15 +66,15 @@ def load(path: Path | None) -> Config:
     if len(text) > MAX_BYTES:
         raise ConfigError((f"{path}: over {MAX_BYTES} bytes is no configuration",))
     try:
-        return loads(text.decode())
+        return loads(text.decode(), also)
     except UnicodeDecodeError as error:
         raise ConfigError((f"{path}: not UTF-8: {error}",)) from error
     except ConfigError as error:
         raise ConfigError(tuple(f"{path}: {problem}" for problem in error.problems)) from error
 
 
-def loads(text: str) -> Config:
-    """Read the text of a TOML file.
+def loads(text: str, also: Rules | None = None) -> Config:
+    """Read the text of a TOML file, under further rules if there are any.
 
     Raises:
         ConfigError: with every problem found.
@@ -76,10 +85,13 @@ def loads(text: str) -> Config:
         raise ConfigError((f"not TOML: {error}",)) from error
     problems: list[str] = []
     config = _struct(Config, data, "", problems)
-    if problems or not isinstance(config, Config):
+    if not isinstance(config, Config):
         raise ConfigError(tuple(problems))
-    if across := problems_across(config):
-        raise ConfigError(across)
+    bad = tuple(table for table in _INTERWOVEN if any(p.startswith(table) for p in problems))
+    rest = (*problems_across(config), *(also(config) if also is not None else ()))
+    problems += [problem for problem in rest if not (bad and problem.startswith(bad))]
+    if problems:
+        raise ConfigError(tuple(problems))
     return config
 
 

@@ -253,3 +253,41 @@ def test_whatever_stands_in_the_file_the_answer_is_a_config_or_a_refusal(data):
     config = _struct(Config, data, "", found)
     assert isinstance(config, Config)
     assert all(isinstance(problem, str) and ": " in problem for problem in found)
+
+
+def test_problems_of_every_kind_are_told_at_once():
+    found = []
+    text = """
+        [nope]
+        a = 1
+        [page]
+        listen = ["x"]
+        exported_runs_max = 0
+        """
+    with pytest.raises(ConfigError) as caught:
+        loads(text, lambda config: (found.append(config), ("checks.zzz: no such check",))[1])
+    assert [problem.partition(": ")[0] for problem in caught.value.problems] == [
+        "nope",
+        "page.exported_runs_max",
+        "page.listen[0]",
+        "checks.zzz",
+    ]
+    assert found[0].page.exported_runs_max == Config().page.exported_runs_max
+
+
+def test_what_follows_from_a_bad_key_only_is_not_told():
+    text = """
+        [tls_server_config]
+        cert_file = "/cert.pem"
+        key_file = 1
+        """
+    (problem,) = problems(text)
+    assert problem.startswith("tls_server_config.key_file: ")
+
+
+def test_further_rules_are_told_with_the_files_name(tmp_path):
+    path = tmp_path / "pfid.toml"
+    path.write_text("")
+    with pytest.raises(ConfigError) as caught:
+        load(path, lambda _config: ("checks.zzz: no such check",))
+    assert caught.value.problems == (f"{path}: checks.zzz: no such check",)
