@@ -7,6 +7,7 @@ import click
 
 from pfid.cli.exit_codes import Exit
 from pfid.cli.output import emit_json, error, note
+from pfid.cli.times import rfc3339
 from pfid.domain.errors import PfidError
 
 
@@ -42,7 +43,7 @@ def command(pid: int, name: str | None, logs: tuple[str, ...], as_json: bool) ->
                 "run_id": record.run_id,
                 "name": record.name,
                 "pid": record.process.pid,
-                "started_at_s": record.started_at_s,
+                "started": rfc3339(record.started_at_s),
                 "logs": paths,
             }
         )

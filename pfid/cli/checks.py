@@ -25,11 +25,15 @@ _TEXT_CHARS = 4_000
 
 
 @click.group(invoke_without_command=True)
+@_JSON
+@_CONFIG
 @click.pass_context
-def command(ctx: click.Context) -> None:
+def command(ctx: click.Context, as_json: bool, config: Path | None) -> None:
     """List the checks and their gates, or explain one."""
     if ctx.invoked_subcommand is None:
-        ctx.invoke(list_checks, as_json=False, config=None)
+        ctx.invoke(list_checks, as_json=as_json, config=config)
+    elif as_json or config is not None:
+        ctx.fail("options go behind the command: pfid checks explain NAME --json")
 
 
 @command.command("list")

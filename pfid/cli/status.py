@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 import click
 
-from pfid.bootstrap.sources import Gathered
+from pfid.bootstrap.sources import Gathered, SourceKind
 from pfid.cli.colours import outcome_cell, state_cell
 from pfid.cli.gathering import EXITS, ended_after_s, gathered, nobody
 from pfid.cli.output import Cell, Exit, emit_json, table
@@ -123,7 +123,10 @@ def _verdict_row(verdict: VerdictView, now_s: float) -> Sequence[str | Cell]:
 
 def _gates_line(count: Denominator, found: Gathered) -> str:
     if not count.checks:
-        starting = any(not source.snapshot.health.ready for source in found.sources)
+        living = [source for source in found.sources if source.kind is not SourceKind.ENDED_ENGINE]
+        if not living:
+            return "gates: none; nothing runs, these are the last verdicts of engines that ended"
+        starting = any(not source.snapshot.health.ready for source in living)
         return "gates: none is proven yet" if starting else "gates: none"
     return (
         f"gates: {count.proven} of {count.checks} proven, {count.applicable} applicable, "

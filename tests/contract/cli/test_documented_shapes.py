@@ -44,6 +44,17 @@ def test_an_object_holds_what_the_readme_says(printed, command):
     assert found.keys() - {"schema"} == documented(f"`pfid {' '.join(known)}`")
 
 
+def test_list_may_be_left_out_of_checks_with_json_as_without(printed):
+    _, found = printed("checks")
+    assert found.keys() - {"schema"} == documented("`pfid checks list`")
+
+
+def test_an_option_before_a_command_of_checks_is_not_swallowed(pfid):
+    code, out, err = pfid("checks", "--json", "explain", "run_gone")
+    assert (code, out) == (2, "")
+    assert "behind the command" in err
+
+
 def test_what_stands_inside_is_documented_too(printed):
     status, events = printed("status")[1], printed("events")[1]
     assert status["verdicts"][0].keys() == documented("verdict")

@@ -151,6 +151,15 @@ def test_without_a_daemon_an_ended_engine_tells_from_its_file(left_behind, make,
     assert printed["sources"][0]["kind"] == "ended_engine"
 
 
+def test_where_all_engines_have_ended_it_does_not_say_that_proofs_are_on_their_way(
+    left_behind, make, pfid
+):
+    left_behind(make.ended("train-0009"), make.transition(about="train-0009"))
+    _, out, _ = pfid("status")
+    assert "gates: none; nothing runs" in out
+    assert "yet" not in out
+
+
 def test_an_engine_that_died_first_leaves_a_run_of_which_nothing_is_known(
     left_behind, make, pfid_json
 ):

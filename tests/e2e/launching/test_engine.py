@@ -108,7 +108,10 @@ def test_attach_without_a_daemon_leaves_an_engine_behind(user, eventually, reaso
     done = user.pfid("attach", str(process.pid), "--name", "train", "--json")
     assert done.returncode == 0, done.stderr
     [record] = user.records()
-    assert json.loads(done.stdout)["run_id"] == record["run_id"]
+    printed = json.loads(done.stdout)
+    assert printed.keys() == {"schema", "run_id", "name", "pid", "started", "logs"}
+    assert printed["run_id"] == record["run_id"]
+    assert printed["started"].endswith("Z")
     eventually(lambda: reason(record, "run_gone") == "running", "a verdict")
     process.kill()
     process.wait()
