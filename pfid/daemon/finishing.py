@@ -37,6 +37,7 @@ class Finishing:
         if self._lives_on(run, now_s):
             core.due.set(("final", run.run_id), now_s + AGAIN_S)
             return
+        run.defunct = run.defunct and self._still_defunct(run)
         self._judging.poke(run, ("run", "log", "steps"))
         self._judging.run_due(run)
         run.final = True
@@ -50,6 +51,10 @@ class Finishing:
         core.ports.store.remember(run_body(run))
         core.touch(run)
         self.leave_later(run)
+
+    def _still_defunct(self, run: TrackedRun) -> bool:
+        """Whether nobody has collected the process; its parent mostly does so in a moment."""
+        return run.root is None or run.root.held.read() is not None
 
     def _lives_on(self, run: TrackedRun, now_s: float) -> bool:
         others = any(not m.is_root for m in run.members.values())

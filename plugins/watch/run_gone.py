@@ -106,7 +106,7 @@ def judge(seen: Seen, limits: Limits) -> Verdict:
     return ANSWERS.say(
         code,
         *clauses(seen.end),
-        "it is defunct: its parent has not collected it" if seen.defunct else "",
+        "its parent had not collected it yet (defunct)" if seen.defunct else "",
         "its launcher starts another attempt" if failed and seen.restarts else "",
         figures=figures(seen.end),
     )
