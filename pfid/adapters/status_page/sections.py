@@ -5,7 +5,8 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from pfid.domain.gate import Gate, GateState
-from pfid.domain.gpu_view import GpusView, GpuView
+from pfid.domain.gpu import GpuSample
+from pfid.domain.gpu_view import GpusView, GpuView, HolderView, WorkKind
 from pfid.domain.outcome import Outcome
 from pfid.domain.run import RunState
 from pfid.domain.snapshot import RunView, Snapshot, VerdictView
@@ -25,6 +26,12 @@ STATES: Final = {
     RunState.FAILED: "bad",
     RunState.KILLED: "bad",
     RunState.LOST: "bad",
+}
+WORK: Final = {
+    WorkKind.MATMUL: "good",
+    WorkKind.NOT_MATMUL: "wait",
+    WorkKind.LOW_POWER: "wait",
+    WorkKind.THROTTLED: "wait",
 }
 GATES: Final = {GateState.PROVEN: "good", GateState.UNPROVEN: "bad"}
 LEGS: Final = ("controls", "sabotage", "live", "alerts")
@@ -180,7 +187,10 @@ def _gpus(view: GpusView) -> Iterator[Markup]:
     if not view.up:
         yield el("p", f"The driver does not answer: {text(view.problem, 60)}", class_="dim")
     if view.gpus:
-        heads = ("GPU", "busy with", "utilisation", "power", "memory", "utilisation, power", "runs")
+        heads = (
+            *("GPU", "busy with", "utilisation", "power", "tensor cores", "memory"),
+            *("utilisation, power", "runs and users"),
+        )
         yield table(heads, (_gpu(gpu) for gpu in view.gpus))
 
 
@@ -188,25 +198,49 @@ def _gpu(gpu: GpuView) -> tuple[Child, ...]:
     facts, last = gpu.facts, gpu.last
     name = el("span", f"{facts.index} {text(facts.name, 40)}", el("br"), facts.uuid)
     if not gpu.present:
-        return (name, tag("gone", "bad"), "", "", "", "", "")
+        return (name, tag("gone", "bad"), "", "", "", "", "", "")
     used = None if last is None else last.memory_used_bytes
     busy = None if last is None else last.utilization
-    power = None if last is None else last.power_w
+    tensor = None if last is None else last.tensor_activity
     limit_w = 0.0 if last is None else last.power_limit_w or 0.0
-    runs = sorted({text(h.run_name, 40) for h in gpu.holders or () if h.run_name})
     return (
         name,
-        tag(gpu.kind.value.replace("_", " "), "wait" if gpu.kind_reason else ""),
+        _work(gpu),
         "" if busy is None else f"{busy:.0%}",
-        "" if power is None else f"{power:.0f} W",
+        _power(last),
+        "" if tensor is None else f"{tensor:.0%}",
         size(used),
         el(
             "span",
             sparkline(_known(gpu.recent_utilization), "utilisations", at_least=1.0),
             sparkline(_known(gpu.recent_power_w), "watts", at_least=limit_w),
         ),
-        ", ".join(runs),
+        ", ".join(sorted({_holder(h) for h in gpu.holders or ()})),
     )
+
+
+def _work(gpu: GpuView) -> Markup:
+    """What it is busy with; where that is not known, why."""
+    unknown = gpu.kind is WorkKind.UNKNOWN and gpu.kind_reason
+    said = f"? {gpu.kind_reason}" if unknown else gpu.kind.value
+    return tag(text(said.replace("_", " "), 40), WORK.get(gpu.kind, ""))
+
+
+def _power(last: GpuSample | None) -> str:
+    if last is None or last.power_w is None:
+        return ""
+    limit = "" if last.power_limit_w is None else f" / {last.power_limit_w:.0f}"
+    return f"{last.power_w:.0f}{limit} W"
+
+
+def _holder(holder: HolderView) -> str:
+    """A run with its user, a stranger by the user alone, and what no visible process holds."""
+    user = text(holder.username, 40)
+    if holder.run_name:
+        return f"{text(holder.run_name, 40)} ({user})" if user else text(holder.run_name, 40)
+    if holder.visible is False:
+        return "held by no visible process"
+    return user or "a process of another namespace"
 
 
 def _known(values: Sequence[float | None]) -> list[float]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from pfid.bootstrap.gpu_look import gpus_of_run
 from pfid.bootstrap.run_lookup import look_up
 from pfid.bootstrap.sources import Source
 from pfid.cli.gathering import gathered, nobody
@@ -65,6 +66,7 @@ def _reported(
     knows = [s for s in snapshots if any(v.run.run_id == run_id for v in s.runs)]
     source = (knows or snapshots)[0]
     states = gate_states(source.gates)
+    gpus = gpus_of_run(snapshots, run_id)
     timed, problems = step_times([Text(path=p) for p in logs] or recorded_logs(os.environ, run_id))
     for problem in problems:
         note(problem)
@@ -76,7 +78,7 @@ def _reported(
         ),
         at_s=source.at_s,
         gates=source.gates,
-        gpus=source.gpus.gpus if source.gpus is not None else (),
+        gpus=None if gpus is None else gpus.gpus,
         steps_s=timed or details.view.recent_step_s,
         whole=bool(timed),
     )

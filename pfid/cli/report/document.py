@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pfid import __version__
 from pfid.cli.times import age, rfc3339
 from pfid.domain.gate import Gate
-from pfid.domain.gpu_view import GpuView
+from pfid.domain.gpu_view import GpuView, WorkKind
 from pfid.domain.outcome import Outcome
 from pfid.domain.snapshot import RunView, VerdictView
 from pfid.domain.verdict import Figure
@@ -19,6 +19,7 @@ from pfid.wire.snapshots import Event, RunDetails
 BUCKET_TEXTS = (*(f"{0.01 * 2**k:.4g}" for k in range(17)), "more")
 TONES = {Outcome.FAIL: "bad", Outcome.UNKNOWN: "wait", Outcome.PASS: "good"}
 LEGS = ("controls", "sabotage", "live", "alerts")
+ENDED_GPUS = "The run is over; what its GPUs do can be told only while it is on them."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +30,7 @@ class Reported:
         details: of the run; ``evidence`` None where it is not to be shown.
         at_s: wall time of the figures.
         gates: of whoever judged.
-        gpus: of the box.
+        gpus: of the box; None where nobody samples.
         steps_s: step times, oldest first.
         whole: whether these are all steps, or only the last ones.
     """
@@ -37,7 +38,7 @@ class Reported:
     details: RunDetails
     at_s: float
     gates: tuple[Gate, ...]
-    gpus: tuple[GpuView, ...]
+    gpus: tuple[GpuView, ...] | None
     steps_s: tuple[float, ...]
     whole: bool
 
@@ -125,16 +126,40 @@ def _baseline(view: RunView) -> str:
 
 
 def _gpus(shown: Reported) -> Iterator[Markup]:
-    run_id = shown.details.view.run.run_id
-    for gpu in shown.gpus:
-        if not any(h.run_id == run_id for h in gpu.holders or ()):
-            continue
-        yield el("h2", f"GPU {gpu.facts.index}: {text(gpu.facts.name, 60)}")
-        yield el("p", f"{gpu.facts.uuid}, busy with {gpu.kind.value.replace('_', ' ')}")
-        pairs = zip(gpu.recent_utilization, gpu.recent_power_w, strict=False)
-        both = [(u, p) for u, p in pairs if u is not None and p is not None]
-        if both:
-            yield scatter(both, "utilisation", "W")
+    view = shown.details.view
+    on = [g for g in shown.gpus or () if any(h.run_id == view.run.run_id for h in g.holders or ())]
+    for gpu in on:
+        yield from _gpu(gpu)
+    if not on and shown.gpus:
+        yield el("h2", "GPUs")
+        yield el("p", ENDED_GPUS if view.state.ended else "The run is on none.", class_="dim")
+
+
+def _gpu(gpu: GpuView) -> Iterator[Markup]:
+    yield el("h2", f"GPU {gpu.facts.index}: {text(gpu.facts.name, 60)}")
+    yield el("p", gpu.facts.uuid, class_="dim")
+    yield facts(_gpu_facts(gpu))
+    pairs = zip(gpu.recent_utilization, gpu.recent_power_w, strict=False)
+    both = [(u, p) for u, p in pairs if u is not None and p is not None]
+    if both:
+        yield scatter(both, "utilisation", "W")
+
+
+def _gpu_facts(gpu: GpuView) -> Iterator[tuple[str, Child]]:
+    yield "busy with", gpu.kind.value.replace("_", " ")
+    if gpu.kind is WorkKind.UNKNOWN and gpu.kind_reason:
+        yield "because", gpu.kind_reason.replace("_", " ")
+    last, reference = gpu.last, gpu.reference
+    if last is not None and last.utilization is not None:
+        yield "utilisation", f"{last.utilization:.0%}"
+    if last is not None and last.power_w is not None:
+        limit = "" if last.power_limit_w is None else f" of {last.power_limit_w:.0f} W"
+        source = "" if last.power_source is None else f", {last.power_source.value}"
+        yield "power", f"{last.power_w:.0f} W{limit}{source}"
+    if last is not None and last.tensor_activity is not None:
+        yield "tensor cores", f"{last.tensor_activity:.0%}"
+    if reference is not None:
+        yield "its own dense GEMM", f"{reference.tflops:.0f} TFLOP/s at {reference.power_w:.0f} W"
 
 
 def _verdicts(details: RunDetails) -> Iterator[Markup]:

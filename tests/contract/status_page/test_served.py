@@ -1,11 +1,14 @@
 """The page over HTTP: its headers, its bytes, and that looking collects nothing."""
 
 import gzip
+import re
 import urllib.request
+from dataclasses import replace
 
 from pfid.adapters.http_server import PageServer, Status
 from pfid.adapters.status_page import POLICY, STYLE_DIGEST, status_page
 from pfid.config.address import Address
+from pfid.domain.gpu_view import WorkKind
 
 
 def ask(url, **headers):
@@ -75,3 +78,36 @@ def test_a_verdict_of_an_unproven_check_is_not_shown_as_passing(snapshot):
     gate = replace(whole.gates[0], state=GateState.UNPROVEN)
     page = status_page(replace(whole, gates=(gate,))).decode()
     assert "run_gone: unproven" in page
+
+
+def test_a_gpu_says_what_it_does_its_limit_its_tensor_cores_and_who_is_on_it(with_gpus):
+    view = with_gpus.gpus
+    works = view.gpus[0]
+    stranger = replace(works.holders[0], run_name="", username="bert")
+    unseen = replace(works.holders[0], run_name="", username="", visible=False)
+    told = replace(
+        works,
+        last=replace(works.last, tensor_activity=0.04),
+        holders=(*works.holders, stranger, unseen),
+    )
+    page = status_page(replace(with_gpus, gpus=replace(view, gpus=(told,)))).decode()
+    for said in (
+        "low power",
+        "312 / 700 W",
+        "4%",
+        "bert, held by no visible process, train (anna)",
+    ):
+        assert said in page, said
+
+
+def test_a_kind_of_work_that_is_not_known_says_why_and_a_good_one_is_no_warning(with_gpus):
+    view = with_gpus.gpus
+
+    def page(**kind):
+        gpu = replace(view.gpus[0], **kind)
+        return status_page(replace(with_gpus, gpus=replace(view, gpus=(gpu,)))).decode()
+
+    short = page(kind=WorkKind.UNKNOWN, kind_reason="window_too_short")
+    assert "? window too short" in short
+    busy = page(kind=WorkKind.MATMUL, kind_reason="matmul_bound")
+    assert re.search(r"<[^>]*\bgood\b[^>]*>matmul<", busy)

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from pfid.bootstrap.specimen import specimen_snapshot
-from pfid.cli.report.document import Reported, report
+from pfid.cli.report.document import ENDED_GPUS, Reported, report
 from pfid.domain.verdict import Figure
 from pfid.wire.snapshots import RunDetails
 
@@ -30,6 +30,19 @@ def test_a_living_run_has_its_job_its_steps_and_its_gpu():
     for said in ("812, rank 0 of 2", "10 s from earlier runs", "the last 16 steps", "GPU 0"):
         assert said in page
     assert "age 2 s" in page
+
+
+def test_the_side_of_its_gpu_says_power_of_which_limit_and_how_it_was_had():
+    page = report(shown())
+    for said in ("busy with", " W of ", "utilisation"):
+        assert said in page, said
+
+
+def test_where_nobody_samples_nothing_is_said_of_gpus_and_without_one_that_is_said():
+    assert "GPU" not in report(shown(gpus=None)).partition("What proves")[0]
+    others = tuple(replace(g, holders=()) for g in specimen_snapshot().gpus.gpus)
+    assert "The run is on none." in report(shown(gpus=others))
+    assert ENDED_GPUS in report(shown(1))
 
 
 def test_an_ended_run_says_how_and_what_is_not_known_is_absent():
