@@ -1,8 +1,10 @@
 """What every test shares: which tests this machine can run, and where their files may lie."""
 
 import os
+import re
 import shutil
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -59,6 +61,20 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 def checkout() -> Path:
     """Return the root of the source tree."""
     return Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="session")
+def documented(checkout: Path) -> Callable[[str], set[str]]:
+    """Keys in the second cell of a row of the README's JSON shapes, by the row's first cell."""
+    readme = (checkout / "README.md").read_text()
+    shapes = readme.partition("## JSON shapes")[2].partition("\n## ")[0]
+
+    def keys(what: str) -> set[str]:
+        (row,) = [line for line in shapes.splitlines() if line.startswith(f"| {what} |")]
+        cell = re.sub(r"\([^)]*\)", "", row.split("|")[2]).split(";")[0]
+        return set(re.findall(r"`([a-z_0-9]+)`", cell))
+
+    return keys
 
 
 @pytest.fixture(autouse=True)

@@ -32,12 +32,13 @@ def running(user, eventually):
     return begin
 
 
-def test_a_run_that_listens_to_term_is_stopped(user, running):
+def test_a_run_that_listens_to_term_is_stopped(user, running, documented):
     launcher, [pid] = running("echo $$; exec sleep 60")
     done = user.pfid("stop", "train", "--why", "enough", "--json")
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     assert told["schema"] == 1
+    assert told.keys() - {"schema"} == documented("`pfid stop`")
     assert (told["killed"], told["leftovers"], told["remaining"]) == (False, 0, 0)
     assert launcher.wait(30) == 128 + signal.SIGTERM
     assert not lives(pid)
