@@ -17,6 +17,7 @@ from pfid.bootstrap.selftest import (
     merged,
     page_end,
     prove_gates,
+    shipped_names,
     take_stock,
 )
 from pfid.config.model import Config
@@ -57,7 +58,7 @@ class Gates:
         gates += theirs
         checks += infos
         gates += [p.gate() for p in (*registry.problems, *refused)]
-        known = tuple(merged(gates))
+        known = tuple(merged(gates, shipped_names(registry)))
         self._say(known)
         self._registry, self._bench = registry, bench
         off = config.disabled_checks

@@ -1,7 +1,7 @@
 """Joins the gate: registry, proofs that are kept, page, and the plugin worker for third parties."""
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Final
@@ -12,7 +12,7 @@ from pfid.bootstrap.plugin_worker import PluginWorker
 from pfid.config.model import Config
 from pfid.domain.gate import Gate, GateState, ProvenTo
 from pfid.domain.names import CheckName
-from pfid.host.plugins import Problem, Registered, Registry
+from pfid.host.plugins import UNKNOWN_STAGE, Problem, Registered, Registry
 from pfid.host.proofs import ProofBook, proof_key, proven, surroundings
 from pfid.host.registry import Where, discover, unknown_checks
 from pfid.policy.control_drive import FarEnd
@@ -104,14 +104,28 @@ def selftest(
         problems = (*problems, *refused)
     problems = (*problems, *_misspelt(bench.config, registry, infos, stages))
     gates += [p.gate() for p in problems if only in (None, p.check, p.plugin)]
-    return Standing(gates=tuple(merged(gates)), infos=infos, problems=problems, registry=registry)
+    known = tuple(merged(gates, shipped_names(registry)))
+    return Standing(gates=known, infos=infos, problems=problems, registry=registry)
 
 
-def merged(gates: Sequence[Gate]) -> Iterator[Gate]:
-    """One gate a name: whatever is wrong under a name lets all of it down."""
+def shipped_names(registry: Registry) -> frozenset[str]:
+    """Names of the checks that are pfid's own."""
+    return frozenset(r.check.name for r in registry.checks)
+
+
+def merged(gates: Sequence[Gate], shipped: Collection[str]) -> Iterator[Gate]:
+    """One gate a name: whatever is wrong under a name lets all of it down.
+
+    Args:
+        gates: of checks and of what is no check.
+        shipped: names of pfid's own checks; what is wrong with a plugin that is called like one of
+            them goes under a name of its own, so that nobody can switch a shipped check off.
+    """
     by_name: dict[str, list[Gate]] = {}
     for gate in gates:
-        by_name.setdefault(gate.check, []).append(gate)
+        stranger = gate.stage == UNKNOWN_STAGE and gate.check in shipped
+        name = f"plugin_{gate.check}" if stranger else gate.check
+        by_name.setdefault(name, []).append(replace(gate, check=CheckName(name)))
     for same in by_name.values():
         wrong = [g for g in same if g.state is GateState.UNPROVEN]
         if len(same) == 1 or not wrong:

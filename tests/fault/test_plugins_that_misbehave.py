@@ -288,3 +288,12 @@ def test_a_folder_that_is_not_there_is_a_problem_not_a_crash(tmp_path):
     found, refused = directory(tmp_path / "nowhere", os.geteuid())
     assert found == ()
     assert "cannot be read" in refused[0].what
+
+
+def test_a_plugin_that_is_called_like_a_shipped_check_does_not_switch_it_off(plugins):
+    folder = plugins(run_gone=good("run_gone"))
+    standing = selftest(Bench(config=Config(plugins=Plugins(directories=[str(folder)]))))
+    gates = {gate.check: gate for gate in standing.gates}
+    assert gates["run_gone"].state is GateState.PROVEN
+    assert gates["plugin_run_gone"].state is GateState.UNPROVEN
+    assert "already there" in gates["plugin_run_gone"].why
