@@ -120,7 +120,7 @@ class Deaths:
     def settle(self, run: TrackedRun, root: Death, unseen: EndKind | None = None) -> None:
         """Say how the run ended; said again with more knowledge, the end changes."""
         others = [d for d in run.deaths if not d.is_root]
-        markers = {m for m, seen in run.facts.markers.items() if seen.count} if run.facts else ()
+        markers = ending.telling(run.facts.markers, root.at_s) if run.facts else ()
         end = ending.classify(root, others=others, stop=run.stop, markers=markers, unseen=unseen)
         if end == run.end:
             return

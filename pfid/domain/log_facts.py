@@ -29,7 +29,8 @@ class MarkerSeen:
         first_line: 1-based line number of the first, counted from where this run's text begins.
         first_at_s: wall time of arrival of the first, None in a forensic reading.
         first_step: last step index seen before the first one, None if none.
-        quoted: lines that hold the words but are not the message (source code, a repr).
+        last_at_s: wall time of arrival of the last, likewise.
+    quoted: lines that hold the words but are not the message (source code, a repr).
         line: the first genuine line, sanitised, at most 300 characters; for the owner alone.
     """
 
@@ -39,6 +40,7 @@ class MarkerSeen:
     first_step: int | None = None
     quoted: int = 0
     line: str = ""
+    last_at_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -35,9 +35,10 @@ class MarkerLog:
                 first_step=step,
                 quoted=0 if seen is None else seen.quoted,
                 line=printable(without_ansi(text).strip()),
+                last_at_s=at_s,
             )
         else:
-            self._seen[sighting.marker] = replace(seen, count=seen.count + 1)
+            self._seen[sighting.marker] = replace(seen, count=seen.count + 1, last_at_s=at_s)
 
     def count(self, marker: Marker, times: int, lines: LineCount, step: int) -> None:
         """Count what a step line itself says."""
@@ -52,7 +53,16 @@ class MarkerLog:
     def state(self) -> list[Any]:
         """Return plain data."""
         return [
-            [m.value, s.count, s.first_line, s.first_at_s, s.first_step, s.quoted, s.line]
+            [
+                m.value,
+                s.count,
+                s.first_line,
+                s.first_at_s,
+                s.first_step,
+                s.quoted,
+                s.line,
+                s.last_at_s,
+            ]
             for m, s in self._seen.items()
         ]
 
@@ -60,7 +70,7 @@ class MarkerLog:
     def restore(cls, state: list[Any]) -> "MarkerLog":
         """Go on from plain data."""
         log = cls()
-        for marker, count, line_number, at_s, step, quoted, line in state:
+        for marker, count, line_number, at_s, step, quoted, line, last_at_s in state:
             log._seen[Marker(marker)] = MarkerSeen(
                 count=count,
                 first_line=line_number,
@@ -68,5 +78,6 @@ class MarkerLog:
                 first_step=step,
                 quoted=quoted,
                 line=line,
+                last_at_s=last_at_s,
             )
         return log

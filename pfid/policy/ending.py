@@ -5,18 +5,21 @@ sent it: an operator's stop that was announced, the scheduler's own words in the
 kernel's count of OOM kills do.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from pfid.domain.run import EndKind, FirstDeath, OperatorStop, RunEnd
-from pfid.spec.ports.log import Marker
+from pfid.spec.ports.log import Marker, MarkerSeen
 
 KILLED_WITHIN_S: Final = 7200.0
 """How long before the end a child killed by a signal may still be the cause: NCCL's own timeouts
 are as long as half an hour, and a launcher may wait for several of them."""
 FAILED_WITHIN_S: Final = 120.0
 """Likewise for a child that exited with an error, which shells and data loaders do all day."""
+SCHEDULER_WITHIN_S: Final = 900.0
+"""How long before the end a scheduler may have said so. A line from long before was printed by
+somebody who showed an older log, and must not excuse a kill of today."""
 SIGNAL_EXIT_BASE: Final = 128
 SIGKILL: Final = 9
 _POLITE: Final = frozenset({1, 2, 15})
@@ -117,6 +120,15 @@ def _can_have_caused(death: Death, root: Death) -> bool:
         return before_s <= KILLED_WITHIN_S
     failed = death.exit_code is not None and death.exit_code != 0
     return failed and before_s <= FAILED_WITHIN_S
+
+
+def telling(seen: Mapping[Marker, MarkerSeen], ended_at_s: float) -> frozenset[Marker]:
+    """Return the markers that can have to do with an end at ``ended_at_s``."""
+    return frozenset(
+        marker
+        for marker, one in seen.items()
+        if one.count and (one.last_at_s is None or ended_at_s - one.last_at_s <= SCHEDULER_WITHIN_S)
+    )
 
 
 def polite_end(death: Death) -> bool:

@@ -47,7 +47,13 @@ def _markers(facts: tuple[LogFacts, ...]) -> dict[Marker, MarkerSeen]:
 
 def _both(a: MarkerSeen, b: MarkerSeen) -> MarkerSeen:
     first, second = (b, a) if _earlier(b, a) else (a, b)
-    return replace(first, count=first.count + second.count, quoted=first.quoted + second.quoted)
+    last = [one.last_at_s for one in (a, b) if one.count and one.last_at_s is not None]
+    return replace(
+        first,
+        count=first.count + second.count,
+        quoted=first.quoted + second.quoted,
+        last_at_s=max(last, default=None),
+    )
 
 
 def _earlier(a: MarkerSeen, b: MarkerSeen) -> bool:

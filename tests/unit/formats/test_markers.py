@@ -116,8 +116,10 @@ def test_an_apostrophe_is_not_a_quotation() -> None:
 def test_the_first_genuine_line_is_kept_sanitised_with_its_place() -> None:
     parser = LogParser()
     parser.feed(b"# Traceback (most recent call last):\niter 3: loss 1.0, time 5.0ms\n", 50.0)
-    parser.feed(b"\x1b[31m\x07Traceback (most recent call last):\n" * 2, 60.0)
+    parser.feed(b"\x1b[31m\x07Traceback (most recent call last):\n", 60.0)
+    parser.feed(b"Traceback (most recent call last):\n", 70.0)
+    parser = LogParser.restore(parser.state())
     seen = parser.facts().markers[Marker.TRACEBACK]
     assert (seen.count, seen.quoted, seen.first_line, seen.first_step) == (2, 1, 3, 3)
-    assert seen.first_at_s == 60.0
+    assert (seen.first_at_s, seen.last_at_s) == (60.0, 70.0)
     assert seen.line == "\\x07Traceback (most recent call last):"

@@ -3,8 +3,16 @@
 import pytest
 
 from pfid.domain.run import EndKind, OperatorStop
-from pfid.policy.ending import FAILED_WITHIN_S, KILLED_WITHIN_S, Death, classify, first_death
-from pfid.spec.ports.log import Marker
+from pfid.policy.ending import (
+    FAILED_WITHIN_S,
+    KILLED_WITHIN_S,
+    SCHEDULER_WITHIN_S,
+    Death,
+    classify,
+    first_death,
+    telling,
+)
+from pfid.spec.ports.log import Marker, MarkerSeen
 
 STOP = OperatorStop(uid=0, username="root", why="", at_s=90.0)
 
@@ -84,3 +92,19 @@ def test_nobody_brought_down_a_root_that_exits_with_0():
 
 def test_an_end_nobody_saw_names_no_first_death():
     assert classify(root(), unseen=EndKind.UNOBSERVED).first_death is None
+
+
+@pytest.mark.parametrize(
+    ("count", "last_at_s", "kind"),
+    [
+        (1, 100.0 - SCHEDULER_WITHIN_S, EndKind.SCHEDULER_LIMIT),
+        (1, 100.0 - SCHEDULER_WITHIN_S - 1, EndKind.OOM_KILLED),
+        (1, None, EndKind.SCHEDULER_LIMIT),
+        (0, 99.0, EndKind.OOM_KILLED),
+    ],
+    ids=["just before", "an older log was shown at the start", "time not known", "only quoted"],
+)
+def test_what_a_scheduler_said_excuses_a_kill_only_shortly_after(count, last_at_s, kind):
+    said = MarkerSeen(count=count, first_line=1, first_at_s=1.0, last_at_s=last_at_s, quoted=1)
+    markers = telling({Marker.SCHEDULER_TIME_LIMIT: said}, ended_at_s=100.0)
+    assert classify(root(signal=9, oom=1), markers=markers).kind is kind

@@ -20,13 +20,15 @@ def test_two_logs_of_one_writer_each_are_no_second_writer():
 
 
 def test_markers_add_up_and_the_earliest_line_is_shown():
-    late = MarkerSeen(count=1, first_line=9, first_at_s=20.0, line="late")
-    early = MarkerSeen(count=2, first_line=3, first_at_s=10.0, line="early", quoted=1)
+    late = MarkerSeen(count=1, first_line=9, first_at_s=20.0, last_at_s=21.0, line="late")
+    early = MarkerSeen(
+        count=2, first_line=3, first_at_s=10.0, last_at_s=12.0, line="early", quoted=1
+    )
     quoted = MarkerSeen(count=0, first_line=1, quoted=5)
     both = together([LogFacts(markers={Marker.TRACEBACK: m}) for m in (quoted, late, early)])
     assert both is not None
     seen = both.markers[Marker.TRACEBACK]
-    assert (seen.count, seen.quoted, seen.line) == (3, 6, "early")
+    assert (seen.count, seen.quoted, seen.line, seen.last_at_s) == (3, 6, "early", 21.0)
 
 
 def test_losses_told_twice_are_kept_once():
