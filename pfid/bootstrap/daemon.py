@@ -325,7 +325,8 @@ def build(place: Place, config: Config, environ: MutableMapping[str, str]) -> Da
         page=_no_page if page is None else page.serve,
         reload=lambda: _followed(_reload(place, core, gates, gpus, page), notifying, core),
         prove=lambda everything: _prove(core, gates, everything=everything),
-        live=lambda results: gates.live(core, results),
+        live=lambda results: gates.enter(core, "live", results),
+        alerts=lambda results: gates.alerts(core, results),
     )
     loop = Loop(parts, inbox, hooks, watchdog_s=watchdog_s)
     scheduler = Scheduler(

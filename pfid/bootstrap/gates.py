@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 from pfid.adapters.own_log import OwnLog
 from pfid.bootstrap.daemon_joints import PluginJoint
@@ -23,7 +23,7 @@ from pfid.bootstrap.selftest import (
 from pfid.config.model import Config
 from pfid.daemon.core import BOX_SUBJECT, Checks, Core, Judgeable
 from pfid.daemon.messages import Message
-from pfid.domain.gate import Gate, GateState
+from pfid.domain.gate import Gate, GateState, ProvenTo
 from pfid.domain.snapshot import PluginView
 from pfid.host.plugins import PluginKind, PluginSource, Problem, Registry
 from pfid.host.proofs import ProofBook
@@ -33,6 +33,9 @@ from pfid.workers.plugin_collect import source_digest
 
 WORKER_WAIT_S: Final = 10.0
 _DAY_S: Final = 86_400.0
+Leg = Literal["live", "alerts"]
+ELSEWHERE: Final[tuple[Leg, ...]] = ("live", "alerts")
+"""Legs that are walked outside the daemon, which is told what they came to."""
 
 
 class Gates:
@@ -81,7 +84,8 @@ class Gates:
         if everything or self._any_old(core) or self._any_changed():
             before = core.checks
             core.checks = self.prove(core.config, afresh=everything)
-            self._carry_live(core, before)
+            for leg in ELSEWHERE:
+                self._carry(core, before, leg)
         if self._bench is not None:
             facts = gate_facts(self._registry, core.checks.gates, self._bench)
             core.checks = replace(core.checks, facts=facts)
@@ -90,16 +94,25 @@ class Gates:
         core.due.set(("box", BOX_SUBJECT), core.monotonic_s())
         core.snapshot_stale = True
 
-    def live(self, core: Core, results: Mapping[str, bool], at_s: float | None = None) -> None:
-        """Enter what live drills came to; it is kept with the proof and void with its key.
+    def alerts(self, core: Core, by_key: Mapping[str, bool]) -> None:
+        """Enter what alerts came to, where they were tried on the very checks that run here."""
+        tried = {str(g.check): by_key[g.key] for g in core.checks.gates if g.key in by_key}
+        if tried:
+            self.enter(core, "alerts", tried)
+
+    def enter(
+        self, core: Core, leg: Leg, results: Mapping[str, bool], at_s: float | None = None
+    ) -> None:
+        """Enter what a leg came to elsewhere; it is kept with the proof and void with its key.
 
         Args:
             core: of the daemon.
+            leg: which.
             results: by check; others keep what they have.
-            at_s: wall time of the drills; now if not given.
+            at_s: wall time of the trial; now if not given.
         """
         gates = tuple(
-            replace(g, proven_to=replace(g.proven_to, live=results[g.check]))
+            replace(g, proven_to=_with(g.proven_to, leg, came=results[g.check]))
             if g.check in results
             else g
             for g in core.checks.gates
@@ -109,8 +122,8 @@ class Gates:
             for fact, gate in zip(core.checks.facts or (), gates, strict=False)
         )
         legs = dict(core.checks.legs)
-        if all(g.proven_to.live for g in gates if g.state is not GateState.DISABLED):
-            legs["live"] = core.now_s() if at_s is None else at_s
+        if all(getattr(g.proven_to, leg) for g in gates if g.state is not GateState.DISABLED):
+            legs[leg] = core.now_s() if at_s is None else at_s
         core.checks = replace(core.checks, gates=gates, facts=facts, legs=legs)
         self._say_unkept(ProofBook(self._proofs).keep(gates))
         core.snapshot_stale = True
@@ -135,15 +148,15 @@ class Gates:
             self._worker.close()
             self._worker = None
 
-    def _carry_live(self, core: Core, before: Checks) -> None:
-        """A live leg holds as long as the key of the proof it was entered with."""
-        held = {g.key: g.proven_to.live for g in before.gates if g.key}
+    def _carry(self, core: Core, before: Checks, leg: Leg) -> None:
+        """A leg that was walked elsewhere holds as long as the key it was entered with."""
+        held = {g.key: getattr(g.proven_to, leg) for g in before.gates if g.key}
         still: dict[str, bool] = {}
         for gate in core.checks.gates:
-            if (live := held.get(gate.key)) is not None:
-                still[gate.check] = live
+            if (came := held.get(gate.key)) is not None:
+                still[gate.check] = came
         if still:
-            self.live(core, still, before.legs.get("live"))
+            self.enter(core, leg, still, before.legs.get(leg))
 
     def _say_unkept(self, problem: str) -> None:
         if problem:
@@ -182,6 +195,10 @@ class Gates:
         for gate in gates:
             if gate.state is GateState.UNPROVEN:
                 self._log.say("error", "gate unproven", check=gate.check, why=gate.why)
+
+
+def _with(proven_to: ProvenTo, leg: Leg, *, came: bool) -> ProvenTo:
+    return replace(proven_to, **{leg: came})
 
 
 def _views(registry: Registry) -> tuple[PluginView, ...]:

@@ -1,5 +1,6 @@
 """Joins the checks, their controls and the page to the rules that are made of them."""
 
+import contextlib
 import json
 import tempfile
 import time
@@ -9,12 +10,14 @@ from pathlib import Path
 from typing import Final
 
 from pfid.adapters import promtool
+from pfid.adapters.control_client import ControlClient
 from pfid.adapters.page import Page
 from pfid.bootstrap.far_end import far_end
 from pfid.bootstrap.plugin_worker import PluginWorker
 from pfid.bootstrap.selftest import PLUGIN_WAIT_S, page_end, take_stock
 from pfid.bootstrap.specimen import specimen_page
 from pfid.config.model import Config
+from pfid.domain.errors import ControlError
 from pfid.domain.gate import Gate, GateState
 from pfid.domain.snapshot import Snapshot
 from pfid.formats.exposition import samples
@@ -29,6 +32,7 @@ from pfid.monitoring.yaml_text import yaml_text
 from pfid.policy.control_drive import Bench, drive_controls
 from pfid.spec.check import AnyCheck, Stage
 from pfid.spec.control import Control
+from pfid.wire.control import AlertsLeg, Done
 
 RULES: Final = "rules.yml"
 
@@ -171,6 +175,14 @@ def panel_problems(groups: tuple[Group, ...]) -> dict[str, str]:
         for title, expr in expressions()
     }
     return {name: problem for name, problem in found.items() if problem}
+
+
+def tell_alerts(box: Path, gates: Sequence[Gate]) -> None:
+    """Enter the leg into the daemon's gates; a user who may not leaves them as they are."""
+    came = {g.key: g.proven_to.alerts for g in gates if g.key and g.proven_to.alerts is not None}
+    if came:
+        with contextlib.suppress(ControlError), ControlClient(box) as client:
+            client.ask(AlertsLeg(results=came), Done)
 
 
 def with_alerts(gates: Sequence[Gate], results: Sequence[AlertResult] | None) -> tuple[Gate, ...]:

@@ -8,7 +8,7 @@ import click
 import msgspec
 
 from pfid.bootstrap.live.session import DrillResult, run_live, with_live
-from pfid.bootstrap.monitoring import AlertResult, alert_legs, with_alerts
+from pfid.bootstrap.monitoring import AlertResult, alert_legs, tell_alerts, with_alerts
 from pfid.bootstrap.selftest import Bench, selftest
 from pfid.cli.chosen_config import chosen_config
 from pfid.cli.gate_output import denominator, gates_data, print_drills, print_gates, spoken
@@ -67,6 +67,8 @@ def command(  # noqa: PLR0917 - click hands each option over as an argument
     gates = with_live(gates, drills)
     raised = alert_legs(chosen, only) if alerts and Stage.WATCH in stages else ()
     gates = with_alerts(gates, _told(raised))
+    if raised:
+        tell_alerts(daemon_socket(os.environ), gates)
     if junit is not None:
         _write(ctx, junit, gates, drills)
     if as_json:

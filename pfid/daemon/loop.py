@@ -73,12 +73,14 @@ class Hooks:
         reload: reads the configuration again; returns what is wrong with it, "" if nothing.
         prove: proves the gates again, all of them or those whose proof is old.
         live: enters what live drills came to, by check.
+        alerts: enters what the alert rules came to, by key of proof.
     """
 
     page: Callable[[Callable[[], Snapshot], bool], None]
     reload: Callable[[], str]
     prove: Callable[[bool], None]
     live: Callable[[dict[str, bool]], None]
+    alerts: Callable[[dict[str, bool]], None]
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -129,6 +131,7 @@ class Loop:
                 reload=self.reload,
                 prove=lambda: hooks.prove(True),
                 live=hooks.live,
+                alerts=hooks.alerts,
                 gpus=parts.gpus,
             ),
         )

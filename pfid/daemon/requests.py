@@ -12,6 +12,7 @@ from pfid.daemon.messages import Asked, EventsFound, OldRunFound
 from pfid.daemon.registering import ROOT_UID, RefusalError, Registering
 from pfid.domain.snapshot import Snapshot
 from pfid.wire.control import (
+    AlertsLeg,
     Done,
     Ended,
     ForgetGpu,
@@ -47,6 +48,7 @@ class Acts:
         reload: reads the configuration again; returns what is wrong with it.
         prove: proves every gate again.
         live: enters what live drills came to, by check.
+        alerts: enters what the alert rules came to, by key of proof.
         gpus: keeps and forgets what is known of GPUs.
     """
 
@@ -54,6 +56,7 @@ class Acts:
     reload: Callable[[], str]
     prove: Callable[[], None]
     live: Callable[[dict[str, bool]], None]
+    alerts: Callable[[dict[str, bool]], None]
     gpus: Gpus
 
 
@@ -168,6 +171,8 @@ class Requests:
             self._acts.prove()
         elif isinstance(asked.request, LiveLeg):
             self._acts.live(asked.request.results)
+        elif isinstance(asked.request, AlertsLeg):
+            self._acts.alerts(asked.request.results)
         elif isinstance(asked.request, Reload) and (problem := self._acts.reload()):
             raise RefusalError("bad_request", problem, "correct the file and reload again")
         return Done()

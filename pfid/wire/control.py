@@ -154,6 +154,15 @@ class LiveLeg(_Request, tag="live_leg", frozen=True, kw_only=True):
     results: dict[str, bool]
 
 
+class AlertsLeg(_Request, tag="alerts_leg", frozen=True, kw_only=True):
+    """What the alert rules came to, by key of proof (root and the daemon's own user).
+
+    By key, because they count only where the checks that were tried are those that run.
+    """
+
+    results: dict[str, bool]
+
+
 class KeepReferences(_Request, tag="keep_references", frozen=True, kw_only=True):
     """What GPUs do on their own dense GEMM (root and the daemon's own user).
 
@@ -180,6 +189,7 @@ Request = (
     | Reload
     | RunSelftest
     | LiveLeg
+    | AlertsLeg
     | KeepReferences
     | ForgetGpu
 )
