@@ -1,0 +1,167 @@
+"""A daemon's proofs are made again by age and on change, and only then."""
+
+import io
+import time
+from dataclasses import replace
+from types import SimpleNamespace
+
+import msgspec
+import pytest
+
+from pfid.adapters.own_log import OwnLog
+from pfid.bootstrap.gates import Gates
+from pfid.config.model import Config, Plugins
+from pfid.daemon.due_times import DueTimes
+from pfid.domain.gate import GateState
+
+DAY_S = 86_400.0
+AGE_S = Config().proof.age_days * DAY_S
+CHECK = '''
+"""Fails when the log has several writers.
+
+Blind spot: none, it is an example. When it fires: look.
+"""
+
+from dataclasses import dataclass
+
+from pfid.spec import Check, Control, NoLimits, Outcome, Stage, Verdict, World, hookimpl
+from pfid.spec.fakes import CONTROL_SUBJECT, FixedLog
+from pfid.spec.ports.log import LogFacts
+
+
+@dataclass(frozen=True)
+class Seen:
+    writers: int | None
+
+
+def observe(world):
+    facts = world.log.facts()
+    return Seen(writers=None if facts is None else facts.writers)
+
+
+def judge(seen, limits):
+    if seen.writers is None:
+        return Verdict(outcome=Outcome.UNKNOWN, reason="no_log", summary="no log")
+    if seen.writers > 1:
+        return Verdict(outcome=Outcome.FAIL, reason="crowded", summary="several writers")
+    return Verdict(outcome=Outcome.PASS, reason="alone", summary="one writer")
+
+
+def log(facts):
+    return World(subject=CONTROL_SUBJECT, log=FixedLog(log_facts=facts))
+
+
+def controls(limits):
+    return (
+        Control(name="one", world=log(LogFacts()), expect=Outcome.PASS, reason="alone"),
+        Control(name="two", world=log(LogFacts(writers=2)), expect=Outcome.FAIL, reason="crowded"),
+        Control(name="none", world=log(None), expect=Outcome.UNKNOWN, reason="no_log"),
+    )
+
+
+@hookimpl
+def pfid_checks():
+    yield Check(
+        name="of_this_box",
+        stage=Stage.WATCH,
+        observe=observe,
+        judge=judge,
+        reasons={
+            "alone": Outcome.PASS, "crowded": Outcome.FAIL, "no_log": Outcome.UNKNOWN,
+        },
+        controls=controls,
+        limits=NoLimits(),
+        reads=("log",),
+        runbook=__doc__,
+    )
+'''
+
+
+class Standing:
+    """Gates over a file of proofs, and the part of a core that they write to."""
+
+    def __init__(self, folder, config=None):
+        self.file = folder / "proofs.json"
+        self.gates = Gates(self.file, OwnLog(io.StringIO()))
+        self.core = SimpleNamespace(
+            config=config or Config(),
+            box={},
+            due=DueTimes(),
+            now_s=time.time,
+            monotonic_s=time.monotonic,
+            snapshot_stale=False,
+        )
+        self.core.checks = self.gates.prove(self.core.config)
+
+    def age(self, age_s):
+        """Every proof was made so long ago, on disk and in memory."""
+        then_s = time.time() - age_s
+        body = msgspec.json.decode(self.file.read_bytes())
+        for gate in body["gates"]:
+            gate["proven_at_s"] = then_s
+        self.file.write_bytes(msgspec.json.encode(body))
+        old = tuple(replace(g, proven_at_s=then_s) for g in self.core.checks.gates)
+        self.core.checks = replace(self.core.checks, gates=old)
+        return then_s
+
+    def look(self):
+        """The daemon's regular look at its proofs."""
+        self.gates.again(self.core, everything=False)
+        return self.core.checks.gates
+
+
+@pytest.fixture
+def standing(tmp_path):
+    made = Standing(tmp_path)
+    yield made
+    made.gates.close()
+
+
+def test_a_proof_that_is_young_enough_is_left_alone(standing):
+    then_s = standing.age(AGE_S - 60)
+    assert {gate.proven_at_s for gate in standing.look()} == {then_s}
+
+
+def test_a_proof_that_is_too_old_is_made_again(standing):
+    then_s = standing.age(AGE_S + 60)
+    again = standing.look()
+    assert {gate.state for gate in again} == {GateState.PROVEN}
+    assert min(gate.proven_at_s for gate in again) > then_s + AGE_S
+
+
+def test_a_proof_from_the_future_is_made_again(standing):
+    then_s = standing.age(-DAY_S)
+    assert max(gate.proven_at_s for gate in standing.look()) < then_s
+
+
+def test_the_check_of_proofs_is_due_after_every_look(standing):
+    standing.look()
+    assert standing.core.snapshot_stale
+    assert standing.core.due.next_s() is not None
+
+
+def test_a_restart_recalls_proofs_and_a_changed_limit_does_not(standing, tmp_path):
+    then_s = standing.age(DAY_S)
+    again = Standing(tmp_path)
+    assert {gate.proven_at_s for gate in again.core.checks.gates} == {then_s}
+    config = msgspec.convert({"checks": {"run_stalled": {"limits": {"train_s": 700.0}}}}, Config)
+    changed = {gate.check: gate for gate in again.gates.prove(config).gates}
+    assert changed["run_stalled"].proven_at_s > then_s
+    assert changed["run_gone"].proven_at_s == then_s
+
+
+def test_a_plugin_that_changes_is_proven_again_and_let_down_if_it_broke(tmp_path):
+    folder = tmp_path / "plugins"
+    folder.mkdir()
+    file = folder / "of_this_box.py"
+    file.write_text(CHECK)
+    made = Standing(tmp_path, Config(plugins=Plugins(directories=[str(folder)])))
+    try:
+        gate = next(g for g in made.core.checks.gates if g.check == "of_this_box")
+        assert (gate.state, gate.why) == (GateState.PROVEN, "")
+        file.write_text(CHECK.replace("seen.writers > 1", "seen.writers > 7"))
+        gate = next(g for g in made.look() if g.check == "of_this_box")
+        assert gate.state is GateState.UNPROVEN
+        assert "two" in gate.why
+    finally:
+        made.gates.close()
