@@ -29,6 +29,7 @@ from pfid.wire.reader import (
 from pfid.workers.closing import CLOSER
 
 SAMPLER: Final = "steps"
+ROOT_UID: Final = 0
 BATCHES_MAX: Final = 2
 """Batches in the inbox at most, one to work on and one behind it. A batch of little but bars holds
 some 3,500 steps, about 0.05 s of work: so long a death may have to wait for its turn."""
@@ -69,8 +70,10 @@ class Reading:
         """Give the stream to the reader, from where it stands."""
         if stream.fd is None or stream.finished:
             return
+        run = self._core.runs.get(stream.run_id)
         order = Follow(
             stream=stream.number,
+            uid=ROOT_UID if run is None else run.run.uid,
             kind=stream.kind,
             begins_at=stream.begins_at,
             size_at_start=stream.size_at_start,
@@ -115,12 +118,13 @@ class Reading:
     def started(self, generation: int) -> None:
         """A fresh reader runs: tell it everything."""
         self._core.reader_generation = generation
-        dialects = self._core.config.dialects
+        dialects, quotas = self._core.config.dialects, self._core.config.quotas
         self._send(
             Configure(
                 regex_dialects=dict(dialects.regex),
                 jsonl_keys={name: dict(keys) for name, keys in dialects.jsonl.items()},
                 allow_fuse=self._allow_fuse,
+                bytes_per_s=0 if self._core.embedded else quotas.log_bytes_per_s_per_user,
                 batches_max=BATCHES_MAX,
             )
         )

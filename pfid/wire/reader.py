@@ -60,6 +60,7 @@ class Follow(_Order, tag="follow", frozen=True, kw_only=True):
         size_at_start: so many bytes are known to be older than the run.
         resume_at: offset to go on from after a restart; None for a new stream.
         parser_state: what the reader last reported for this stream, None for a new one.
+        uid: whose run it is; ``Configure.bytes_per_s`` counts by it.
     """
 
     stream: int
@@ -68,10 +69,11 @@ class Follow(_Order, tag="follow", frozen=True, kw_only=True):
     size_at_start: int = 0
     resume_at: int | None = None
     parser_state: Any = None
+    uid: int = 0
 
 
 class Unfollow(_Order, tag="unfollow", frozen=True, kw_only=True):
-    """Read to the end once more, report, and close the descriptor."""
+    """Read to the present end once more, within reason, report, and close the descriptor."""
 
     stream: int
 
@@ -92,10 +94,13 @@ class Configure(_Order, tag="configure", frozen=True, kw_only=True):
         jsonl_keys: name to keys of a JSON-lines dialect.
         allow_fuse: follow files on FUSE as well. Right where the reader serves one user alone
             (the embedded engine): there a file that blocks harms its owner only.
+        bytes_per_s: how much of one user's files is read a second, 0 for no limit; root's are not
+            counted.
         batches_max: how many batches may be under way before the reader waits for a Took; a daemon
             that takes longer over a batch than the reader does is not flooded. 0 for no limit.
     """
 
+    bytes_per_s: int = 0
     poll_s: float = 0.25
     quiet_poll_s: float = 2.0
     regex_dialects: dict[str, str] = {}

@@ -19,6 +19,8 @@ from pfid.workers.text_parser import TextParser
 
 CHUNK_BYTES: Final = 512 * 1024
 """Read in one turn: of many busy files each gets the same share."""
+LEAVING_MAX_BYTES: Final = 256 * 1024 * 1024
+"""Read at most of a file whose run has ended: one with a hole of terabytes has no end."""
 _QUIET_SHARE: Final = 0.125
 """A file quiet for t is looked at again after t/8, within the two poll intervals."""
 
@@ -29,6 +31,7 @@ class FollowedFile:
     Attributes:
         stream: the daemon's id.
         fd: the descriptor.
+        uid: whose run it is.
         due_s: monotonic time of the next look.
         failures: looks and reads in a row that the file system answered with an error.
         leaving: an Unfollow came: close once everything is read.
@@ -45,6 +48,7 @@ class FollowedFile:
         """
         self.stream: Final = order.stream
         self.fd: Final = fd
+        self.uid: Final = order.uid
         self.due_s = 0.0
         self.failures = 0
         self.leaving = False
@@ -108,6 +112,16 @@ class FollowedFile:
         self._changed = self._grew = True
         if not self.backlog_bytes:
             self._seen_all_at_s = self._clock.now_s()
+
+    def look_for_the_last_time(self, now_s: float) -> None:
+        """Learn what is still to be read; what is written from now on is not.
+
+        Raises:
+            OSError: if the file system refuses.
+        """
+        self.leaving = True
+        self.look(now_s)
+        self._size_bytes = min(self._size_bytes, self._offset + LEAVING_MAX_BYTES)
 
     def forget_size(self) -> None:
         """Look again before the next read."""

@@ -2,7 +2,8 @@
 
 Run as ``python -m pfid.workers.log_reader SOCKET_FD CELL_FD`` by an owner (pfid.adapters). It is
 disposable: killed at any moment, its successor goes on from the last batch the daemon took.
-No file can starve another: each turn reads one chunk of one file, and turns go round.
+No file can starve another: each turn reads one chunk of one file, and turns go round; of one
+user's files only so many bytes a second.
 """
 
 import errno
@@ -15,6 +16,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
+from pfid.policy.rations import Rations
 from pfid.wire.reader import (
     Beat,
     Closed,
@@ -56,6 +58,7 @@ class LogReader:
         self._cell = cell
         self._configure = Configure()
         self._admission = Admission()
+        self._rations = Rations(0)
         self._clock = ArrivalClock()
         self._files: dict[int, FollowedFile] = {}
         self._backlog: deque[FollowedFile] = deque()
@@ -81,10 +84,12 @@ class LogReader:
         self._poll.poll(self._wait_s() * 1000)
 
     def _wait_s(self) -> float:
-        if self._backlog and not self._full:
-            return 0.0
+        now_s = time.monotonic()
         due_s = min((file.due_s for file in self._files.values()), default=self._beat_due_s)
-        return max(min(due_s, self._beat_due_s) - time.monotonic(), 0.0)
+        wait_s = max(min(due_s, self._beat_due_s) - now_s, 0.0)
+        if self._full:
+            return wait_s
+        return min(wait_s, *(self._rations.wait_s(f.uid, now_s) for f in self._backlog), wait_s)
 
     @property
     def _full(self) -> bool:
@@ -97,6 +102,7 @@ class LogReader:
         if isinstance(order, Configure):
             self._configure = order
             self._admission = Admission(allow_fuse=order.allow_fuse)
+            self._rations = Rations(order.bytes_per_s)
         elif isinstance(order, Follow):
             self._follow(order)
         elif isinstance(order, Unfollow):
@@ -141,8 +147,7 @@ class LogReader:
         file = self._files.get(stream)
         if file is None or file.leaving:
             return
-        file.leaving = True
-        if self._touch(file, lambda: file.look(time.monotonic())):
+        if self._touch(file, lambda: file.look_for_the_last_time(time.monotonic())):
             self._queue_or_leave(file)
 
     def _look(self) -> None:
@@ -156,12 +161,23 @@ class LogReader:
                 self._queue_or_leave(file)
 
     def _read(self) -> None:
-        end_s = time.monotonic() + SLICE_S
-        while self._backlog and not self._full and time.monotonic() < end_s:
+        now_s = time.monotonic()
+        end_s = now_s + SLICE_S
+        waiting: list[FollowedFile] = []
+        while self._backlog and not self._full and now_s < end_s:
             file = self._backlog.popleft()
-            if file.stream in self._files and self._touch(file, file.read):
+            if self._files.get(file.stream) is not file:
+                continue
+            if self._rations.wait_s(file.uid, now_s) > 0:
+                waiting.append(file)
+                continue
+            before_bytes = file.backlog_bytes
+            if self._touch(file, file.read):
+                self._rations.took(file.uid, max(0, before_bytes - file.backlog_bytes), now_s)
                 self._pass_on(file)
                 self._queue_or_leave(file)
+            now_s = time.monotonic()
+        self._backlog.extend(waiting)
 
     def _queue_or_leave(self, file: FollowedFile) -> None:
         if file.backlog_bytes:

@@ -13,6 +13,7 @@ from pfid.adapters.worker_events import WorkerEnded
 from pfid.formats.log_stream import LogParser
 from pfid.policy.worker_life import EndCause, LifeRules
 from pfid.wire.reader import Batch, Closed, CloseReason, Configure, Follow, StreamKind
+from pfid.workers.followed_file import CHUNK_BYTES
 
 STEPS = StreamKind.STEPS
 
@@ -178,6 +179,33 @@ def test_a_flood_does_not_starve_the_quiet_ones(follower, tmp_path: Path):
         assert offset < size
     flood.close()
     quiet.close()
+
+
+def test_what_is_over_a_users_bytes_a_second_waits_and_nobody_elses(follower, tmp_path: Path):
+    """Half a megabyte is a debt of minutes at 4 KiB a second; others do not pay it."""
+    flood, own, other = (Log(tmp_path / name) for name in ("flood.log", "own", "other"))
+    os.truncate(flood.path, 1 << 40)
+    own.write(step_line(1))
+    other.write(step_line(2))
+    configure = Configure(poll_s=0.05, quiet_poll_s=0.1, bytes_per_s=4096)
+    following = follower(configure=configure)
+    following.follow(flood.fd, Follow(stream=1, uid=7))
+    batches = [following.next_batch()]
+    while not batches[-1].offset:
+        batches.append(following.next_batch())
+    following.follow(own.fd, Follow(stream=2, uid=7, kind=STEPS))
+    following.follow(other.fd, Follow(stream=3, uid=8, kind=STEPS))
+    for step in (3, 4):
+        while not (batches[-1].stream == 3 and batches[-1].events):
+            batches.append(following.next_batch())
+        other.write(step_line(step))
+        batches.append(following.next_batch())
+    told = {stream: [b for b in batches if b.stream == stream] for stream in (1, 2, 3)}
+    assert [e.index for b in told[3] for e in b.events][:2] == [2, 3]
+    assert [e.index for b in told[2] for e in b.events] == []
+    assert max(b.offset for b in told[1]) == CHUNK_BYTES
+    for log in (flood, own, other):
+        log.close()
 
 
 @pytest.mark.full

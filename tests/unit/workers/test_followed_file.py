@@ -247,3 +247,17 @@ def test_a_state_that_is_none_of_ours_is_refused(tmp_path: Path, state: object):
     order = Follow(stream=1, kind=StreamKind.STEPS, resume_at=0, parser_state=state)
     with pytest.raises((ValueError, TypeError)):
         Followed(tmp_path / "log", order)
+
+
+def test_of_a_hole_of_terabytes_no_more_is_read_at_the_end_than_is_reasonable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(followed_file, "LEAVING_MAX_BYTES", 3)
+    path = tmp_path / "steps.jsonl"
+    path.write_bytes(line(1))
+    followed = Followed(path)
+    assert followed.catch_up() == [1]
+    os.truncate(path, 1 << 40)
+    followed.file.look_for_the_last_time(2.0)
+    assert (followed.file.leaving, followed.file.backlog_bytes) == (True, 3)
+    followed.file.close()
