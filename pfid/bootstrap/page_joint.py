@@ -18,6 +18,8 @@ from pfid.domain.snapshot import Snapshot
 
 RENDER_AT_LEAST_S: Final = 5.0
 SCRAPED_WITHIN_S: Final = 120.0
+UNREAD_S: Final = 15.0
+"""A page that nobody reads is made anew so often: whoever looks first must not see the start."""
 HEALTHY_WITHIN_S: Final = 30.0
 """A loop that has not gone round for so long is not healthy."""
 
@@ -77,9 +79,10 @@ class PageJoint:
             return True
         last_s = self.server.last_scrape_s
         read = last_s is not None and now_s - last_s < SCRAPED_WITHIN_S
-        stale = now_s - self.rendered_s >= RENDER_AT_LEAST_S
+        age_s = now_s - self.rendered_s
         scraped = self.server.scrapes != self.scrapes_seen
-        return scraped or (read and (self._urgent or stale))
+        stale = age_s >= (RENDER_AT_LEAST_S if read else UNREAD_S)
+        return scraped or stale or (read and self._urgent)
 
     def _make(self, shown: Snapshot) -> None:
         self.server.publish(self.page.render(shown))

@@ -8,7 +8,7 @@ import pytest
 from pfid.adapters.http_server import PageServer
 from pfid.adapters.page import Page
 from pfid.bootstrap import page_joint as joined
-from pfid.bootstrap.page_joint import HEALTHY_WITHIN_S, PageJoint
+from pfid.bootstrap.page_joint import HEALTHY_WITHIN_S, UNREAD_S, PageJoint
 from pfid.config.address import Address
 from pfid.domain.snapshot import DaemonHealth, Snapshot
 
@@ -56,9 +56,18 @@ def test_a_loop_that_never_came_round_is_not_healthy(joint):
     assert not joint.healthy()
 
 
-def test_nothing_is_rendered_for_nobody(joint):
+def test_nothing_is_rendered_for_nobody_in_the_next_moment(joint):
     joint.serve(snapshot, urgent=False)
     joint.serve(lambda: pytest.fail("rendered for nobody"), urgent=False)
+
+
+def test_whoever_looks_first_after_a_long_time_does_not_see_the_start(joint, monkeypatch):
+    joint.serve(snapshot, urgent=False)
+    later_s = joint.rendered_s + UNREAD_S
+    monkeypatch.setattr(joined.time, "monotonic", lambda: later_s)
+    asked = []
+    joint.serve(lambda: (asked.append(later_s), snapshot())[1], urgent=False)
+    assert asked == [later_s]
 
 
 class SlowPage(Page):
