@@ -54,18 +54,24 @@ def output_file(pid: int) -> str | None:
     return path if same and stat.S_ISREG(named.st_mode) else None
 
 
-def appends_to(pid: int, file: os.stat_result) -> bool:
-    """Whether it has a file open for appending; False as well if that may not be read."""
+def appends_to(pid: int, path: str) -> bool:
+    """Whether it has a file open for appending; False as well if that may not be read.
+
+    Names are compared first: a descriptor that leads to a dead mount is never followed.
+    """
     try:
         numbers = [entry.name for entry in Path(f"/proc/{pid}/fd").iterdir()]
     except OSError:
         return False
-    return any(_is(pid, number, file) and _appends(pid, number) for number in numbers)
+    return any(_is(pid, number, path) and _appends(pid, number) for number in numbers)
 
 
-def _is(pid: int, number: str, file: os.stat_result) -> bool:
+def _is(pid: int, number: str, path: str) -> bool:
+    opened = f"/proc/{pid}/fd/{number}"
     try:
-        return os.path.samestat(Path(f"/proc/{pid}/fd/{number}").stat(), file)
+        if os.readlink(opened) != os.path.realpath(path):  # noqa: PTH115 - likewise
+            return False
+        return os.path.samestat(Path(opened).stat(), Path(path).stat())
     except OSError:
         return False
 

@@ -119,7 +119,7 @@ def _seen_log(
     found = FoundLog(
         file_id=file_identity.file_id(descriptor),
         size_bytes=file.st_size,
-        appended=process_facts.appends_to(process.pid, file),
+        appended=process_facts.appends_to(process.pid, path),
         head=partial(file_identity.head_digest, descriptor),
     )
     head_bytes = min(found.size_bytes, _HEAD_BYTES)

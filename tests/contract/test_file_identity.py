@@ -54,9 +54,12 @@ def test_a_process_that_appends_is_told_from_one_that_writes_anew(tmp_path, mode
     with log.open(mode) as out:
         process = subprocess.Popen(["sleep", "60"], stdout=out)
     try:
-        assert appends_to(process.pid, log.stat()) is appends
-        assert appends_to(process.pid, (tmp_path / "other.log").stat()) is False
+        assert appends_to(process.pid, str(log)) is appends
+        assert appends_to(process.pid, str(tmp_path / "other.log")) is False
+        log.rename(tmp_path / "moved.log")
+        log.touch()
+        assert appends_to(process.pid, str(log)) is False, "another file has the name now"
     finally:
         process.kill()
         process.wait()
-    assert appends_to(process.pid, log.stat()) is False, "nothing is known of the dead"
+    assert appends_to(process.pid, str(log)) is False, "nothing is known of the dead"

@@ -158,6 +158,21 @@ def test_restart_launches_failures_again_each_a_new_run_with_its_own_log(user):
     assert user.text().count("attempt") == 1
 
 
+def test_a_relaunch_gives_every_log_of_the_run_a_file_of_its_own(user):
+    script = "echo attempt; echo step >> steps.jsonl; test -e again && exit 0; touch again; exit 3"
+    done = user.run(
+        *("--restart", "1", "--log", "train.log", "--log", "steps.jsonl"),
+        *("--", "sh", "-c", script),
+    )
+    assert done.returncode == 0, done.stderr
+    _, second = user.records()
+    for name, log in zip(("train.log", "steps.jsonl"), second["logs"], strict=True):
+        word = "attempt" if name == "train.log" else "step\n"
+        assert user.text(name).count(word) == 1, name
+        assert Path(log["rotated_to"]).read_text().count(word) == 1, name
+    assert len(user.rotated()) == len(user.rotated("steps", ".jsonl")) == 1
+
+
 def test_a_parent_that_ignores_sigchld_does_not_cost_the_status(user):
     """Such a parent's children would be reaped by the kernel, their status thrown away."""
     script = (

@@ -200,3 +200,35 @@ def test_another_users_process_is_neither_attached_nor_stopped(closed_home, user
         assert done.returncode == 2
     assert "no run that lives" in done.stderr
     assert theirs.poll() is None
+
+
+WAITS_FOR_ITS_CHILD = """
+#include <unistd.h>
+int main(void) { if (vfork() == 0) { pause(); _exit(0); } return 0; }
+"""
+
+
+def _state(pid):
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+
+
+@pytest.mark.full
+@pytest.mark.needs("gcc")
+def test_of_a_process_in_state_d_neither_arguments_nor_environment_are_read(user, eventually):
+    """Reading them can hang; one that waits for the child of its vfork is in that state too."""
+    source, program = user.work / "waits.c", user.work / "waits"
+    source.write_text(WAITS_FOR_ITS_CHILD)
+    subprocess.run(["gcc", "-o", program, source], check=True)
+    process = user.spawn(str(program), "an", "argument")
+    eventually(lambda: _state(process.pid) == "D", "state D")
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    try:
+        done = user.pfid("attach", str(process.pid), "--json")
+        assert done.returncode == 0, done.stderr
+        [record] = user.records()
+        assert (record["name"], record["argv"]) == ("waits", [])
+    finally:
+        for pid in children:
+            os.kill(int(pid), 9)
+        process.kill()
+        process.wait()
