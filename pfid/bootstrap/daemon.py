@@ -43,6 +43,7 @@ from pfid.bootstrap.gates import Gates
 from pfid.bootstrap.gpus import GpuJoint, expected_gpus, gpu_box
 from pfid.bootstrap.notifying import Notifying
 from pfid.bootstrap.page_joint import PageJoint
+from pfid.bootstrap.proving import Proving
 from pfid.config.address import Address, parse_address
 from pfid.config.load import ConfigFile
 from pfid.config.model import Config
@@ -157,6 +158,7 @@ class Daemon:
     poller: PidfdPoller
     reader: ReaderJoint
     gates: Gates
+    proving: Proving
     gpus: GpuJoint
     server: ControlServer
     page: PageJoint | None
@@ -238,6 +240,7 @@ class Daemon:
         self.poller.close()
         self.reader.owner.close(timeout_s=5.0)
         self.gpus.close(timeout_s=8.0)
+        self.proving.close()
         self.gates.close()
         with contextlib.suppress(Exception):
             self.parts.ledger.checkpoint_all()
@@ -321,10 +324,12 @@ def build(place: Place, config: Config, environ: MutableMapping[str, str]) -> Da
     judging = Judging(core, gates.plugins(post))
     gpus = GpuJoint(post, config, gates.foreign)
     parts = _parts(core, judging, allow_fuse=embedded)
+    proving = Proving(gates, core, post)
     hooks = Hooks(
         page=_no_page if page is None else page.serve,
         reload=lambda: _followed(_reload(place, core, gates, gpus, page), notifying, core),
-        prove=lambda everything: _prove(core, gates, everything=everything),
+        prove=proving.ask,
+        proven=proving.take,
         live=lambda results: gates.enter(core, "live", results),
         alerts=lambda results: gates.alerts(core, results),
     )
@@ -344,6 +349,7 @@ def build(place: Place, config: Config, environ: MutableMapping[str, str]) -> Da
         poller=poller,
         reader=reader,
         gates=gates,
+        proving=proving,
         gpus=gpus,
         server=server,
         page=page,
@@ -469,11 +475,6 @@ def _followed(problem: str, notifying: Notifying, core: Core) -> str:
 def _write_metrics_url(place: Place, url: str | None) -> None:
     if place.engine_of is not None and url is not None:
         (place.state_dir / "metrics_url").write_text(url + "\n", encoding="utf-8")
-
-
-def _prove(core: Core, gates: Gates, *, everything: bool) -> None:
-    gates.again(core, everything=everything)
-    gc.collect()
 
 
 def _settle_memory() -> None:

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from threading import Lock
 from typing import Final, Literal
 
 from pfid.adapters.own_log import OwnLog
@@ -46,12 +47,20 @@ class Gates:
         self._proofs = proofs
         self._log = log
         self._worker: PluginWorker | None = None
+        self._one_at_a_time = Lock()
         self._registry = Registry()
         self._foreign_digests: Mapping[str, str] = {}
         self._bench: Bench | None = None
 
     def prove(self, config: Config, *, afresh: bool = False) -> Checks:
-        """Find and prove; what is kept and still good is not proven again unless ``afresh``."""
+        """Find and prove; what is kept and still good is not proven again unless ``afresh``.
+
+        May be called from any thread; one proves at a time.
+        """
+        with self._one_at_a_time:
+            return self._prove(config, afresh=afresh)
+
+    def _prove(self, config: Config, *, afresh: bool) -> Checks:
         bench = Bench(config=config, book=None if afresh else ProofBook(self._proofs))
         registry = take_stock(config, (Stage.WATCH,))
         self._foreign_digests = _file_digests(registry.foreign)  # before the files are loaded
@@ -76,14 +85,22 @@ class Gates:
         )
 
     def again(self, core: Core, *, everything: bool) -> None:
-        """Prove again: all of them, or only if a proof is too old or what it was made of changed.
+        """Prove again, here and now: all of them, or only if that is due."""
+        wanted = everything or self.due(core)
+        self.take(core, self.prove(core.config, afresh=everything) if wanted else None)
+
+    def due(self, core: Core) -> bool:
+        """Whether a proof is too old, or what it was made of changed."""
+        return self._any_old(core) or self._any_changed()
+
+    def take(self, core: Core, checks: Checks | None) -> None:
+        """Judge by these checks from now on; None: by those that are there.
 
         What cannot be proven again without a restart (pfid itself was upgraded) stays as a fact
         that the check of proofs sees; that check is due at once.
         """
-        if everything or self._any_old(core) or self._any_changed():
-            before = core.checks
-            core.checks = self.prove(core.config, afresh=everything)
+        if checks is not None:
+            before, core.checks = core.checks, checks
             for leg in ELSEWHERE:
                 self._carry(core, before, leg)
         if self._bench is not None:

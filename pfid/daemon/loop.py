@@ -31,6 +31,7 @@ from pfid.daemon.messages import (
     JobTrouble,
     Message,
     OldRunFound,
+    Proven,
     ReaderEnded,
     ReaderStarted,
     ReaderTold,
@@ -71,14 +72,16 @@ class Hooks:
     Attributes:
         page: makes and serves the metrics page if it is worth it; called every second.
         reload: reads the configuration again; returns what is wrong with it, "" if nothing.
-        prove: proves the gates again, all of them or those whose proof is old.
+        prove: begins to prove the gates again: all of them for a connection, else what is due.
+        proven: takes what was proven; returns who asked for it, and what went wrong.
         live: enters what live drills came to, by check.
         alerts: enters what the alert rules came to, by key of proof.
     """
 
     page: Callable[[Callable[[], Snapshot], bool], None]
     reload: Callable[[], str]
-    prove: Callable[[bool], None]
+    prove: Callable[[int | None], None]
+    proven: Callable[[], tuple[tuple[int, ...], str]]
     live: Callable[[dict[str, bool]], None]
     alerts: Callable[[dict[str, bool]], None]
 
@@ -129,7 +132,7 @@ class Loop:
             Acts(
                 snapshot=self.snapshot,
                 reload=self.reload,
-                prove=lambda: hooks.prove(True),
+                prove=hooks.prove,
                 live=hooks.live,
                 alerts=hooks.alerts,
                 gpus=parts.gpus,
@@ -286,6 +289,8 @@ class Loop:
                 self._core.ports.log.say(
                     "warning", "scheduler trouble", job=message.job, kind=message.kind
                 )
+            case Proven():
+                self._requests.proven(*self._hooks.proven())
             case WorkerVerdict():
                 parts.judging.come_back(
                     message.check, message.subject, message.verdict, message.error
@@ -398,7 +403,7 @@ class Loop:
         elif job == RETENTION:
             self._parts.ledger.expire()
         elif job == PROOF_AGE:
-            self._hooks.prove(False)
+            self._hooks.prove(None)
 
     def snapshot(self) -> Snapshot:
         """This moment, whole."""

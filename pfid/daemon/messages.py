@@ -166,6 +166,11 @@ class GpuBusSeen:
     bus_ids: frozenset[str] | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proven:
+    """A proof that was made beside the loop is there to be taken."""
+
+
 Message = (
     Died
     | Asked
@@ -186,4 +191,5 @@ Message = (
     | GpuHeard
     | GpuSamplerLost
     | GpuBusSeen
+    | Proven
 )

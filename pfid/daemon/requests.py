@@ -46,7 +46,7 @@ class Acts:
     Attributes:
         snapshot: makes one.
         reload: reads the configuration again; returns what is wrong with it.
-        prove: proves every gate again.
+        prove: proves every gate again and answers that connection then.
         live: enters what live drills came to, by check.
         alerts: enters what the alert rules came to, by key of proof.
         gpus: keeps and forgets what is known of GPUs.
@@ -54,7 +54,7 @@ class Acts:
 
     snapshot: Callable[[], Snapshot]
     reload: Callable[[], str]
-    prove: Callable[[], None]
+    prove: Callable[[int], None]
     live: Callable[[dict[str, bool]], None]
     alerts: Callable[[dict[str, bool]], None]
     gpus: Gpus
@@ -165,17 +165,31 @@ class Requests:
         if asked.uid not in {ROOT_UID, self._core.own_uid}:
             raise RefusalError("not_yours", "only root and the daemon's own user may do that")
 
-    def _command(self, asked: Asked) -> Reply:
+    def _command(self, asked: Asked) -> Reply | None:
         self._only_operators(asked)
         if isinstance(asked.request, RunSelftest):
-            self._acts.prove()
-        elif isinstance(asked.request, LiveLeg):
+            self._acts.prove(asked.conn)
+            return None
+        if isinstance(asked.request, LiveLeg):
             self._acts.live(asked.request.results)
         elif isinstance(asked.request, AlertsLeg):
             self._acts.alerts(asked.request.results)
         elif isinstance(asked.request, Reload) and (problem := self._acts.reload()):
             raise RefusalError("bad_request", problem, "correct the file and reload again")
         return Done()
+
+    def proven(self, asked: tuple[int, ...], problem: str) -> None:
+        """A proof was made: whoever asked for it is told."""
+        reply: Reply = Done()
+        if problem:
+            self._core.ports.log.say("critical", "cannot prove", problem=problem)
+            reply = Refused(
+                code="bad_request",
+                message=f"the checks cannot be proven: {problem}",
+                remedy="this is a fault of pfid or of a plugin: see its log",
+            )
+        for conn in asked:
+            self._reply(conn, reply)
 
 
 def cannot_write(problem: str) -> Refused:

@@ -1,13 +1,14 @@
-"""What alert rules came to from the shell is kept by the daemon, with the proof it belongs to."""
+"""Proofs of a running daemon: made beside its loop, and what was tried elsewhere kept with them."""
 
 import subprocess
 import sys
+import threading
 import urllib.request
 
 import pytest
 
 from pfid.formats.exposition import samples
-from pfid.wire.control import AlertsLeg, Done, RunSelftest
+from pfid.wire.control import AlertsLeg, Done, GetRun, RunReply, RunSelftest
 
 LEG = {"check": "run_gone", "leg": "alerts"}
 
@@ -52,3 +53,18 @@ def test_alerts_of_other_proofs_than_those_that_run_here_say_nothing(box):
     assert box.ask(AlertsLeg(results={"0" * 64: True})) == Done()
     assert box.ask(RunSelftest(), timeout_s=60) == Done()
     assert on_page(url) is None
+
+
+def test_while_it_proves_the_daemon_answers_everybody(box):
+    box.register(box.child().pid, "train-0001")
+    replies = []
+    proving = threading.Thread(
+        target=lambda: replies.append(box.ask(RunSelftest(), timeout_s=60)), daemon=True
+    )
+    proving.start()
+    answered = 0
+    while proving.is_alive():
+        assert isinstance(box.ask(GetRun(run_id="train-0001")), RunReply)
+        answered += proving.is_alive()
+    assert replies == [Done()]
+    assert answered > 10, "a loop that proves itself would have answered one or two"
