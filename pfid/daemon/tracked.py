@@ -120,6 +120,7 @@ class TrackedRun:
         deaths: of the tree, oldest first.
         died_at_s: wall time the root's death was seen; set before its status is known.
         died_s: likewise, monotonic.
+        suspended_since_s: since when ``suspended``, monotonic; void while it is not.
         drained: whether the log was read to its end after the death.
         final: whether the end is settled and all is let go.
         version: counts up with every new piece of evidence.
@@ -143,6 +144,7 @@ class TrackedRun:
     died_s: float | None = None
     defunct: bool = False
     suspended: bool = False
+    suspended_since_s: float = 0.0
     drained: bool = False
     final: bool = False
     streams: list[Stream] = field(default_factory=list)

@@ -208,7 +208,7 @@ class Trees:
             return
         stopped = root.reading.state == STOPPED
         if stopped is not run.suspended:
-            run.suspended = stopped
+            run.suspended, run.suspended_since_s = stopped, self._core.monotonic_s()
             self._judging.poke(run, ("run",))
             self._core.touch(run)
         self._core.snapshot_stale = True

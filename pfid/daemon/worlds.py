@@ -23,10 +23,11 @@ class LiveRun:
     """The run's facts, made when asked for."""
 
     run: TrackedRun
+    monotonic_s: float
 
     def facts(self) -> RunFacts:
         """What is known now."""
-        return run_facts(self.run)
+        return run_facts(self.run, self.monotonic_s)
 
 
 @dataclass(slots=True)
@@ -101,8 +102,8 @@ class LiveLog:
         return self.run.facts if self.run.readable else None
 
 
-def run_facts(run: TrackedRun) -> RunFacts:
-    """The facts about a run."""
+def run_facts(run: TrackedRun, monotonic_s: float) -> RunFacts:
+    """The facts about a run at ``monotonic_s``."""
     return RunFacts(
         run=run.run,
         state=run.state,
@@ -111,6 +112,7 @@ def run_facts(run: TrackedRun) -> RunFacts:
         alive=run.died_at_s is None and run.end is None,
         defunct=run.defunct,
         launcher_restarts=run.restarts_left > 0,
+        suspended_s=monotonic_s - run.suspended_since_s if run.suspended else None,
     )
 
 
@@ -126,7 +128,7 @@ def run_world(core: Core, run: TrackedRun, asked: Asked) -> World:
     return World(
         subject=subject,
         clock=LiveClock(core.now_s(), monotonic_s, asked),
-        run=LiveRun(run),
+        run=LiveRun(run, monotonic_s),
         steps=LiveSteps(run, monotonic_s, asked),
         log=LiveLog(run),
         gates=FixedGates(standing=core.checks.facts),

@@ -89,10 +89,14 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """How the run moves; ``since_s`` None if neither log nor step file can be read."""
+    """How the run moves.
+
+    ``since_s`` is None if neither log nor step file can be read, ``suspended_s`` if nobody stopped
+    it.
+    """
 
     ended: bool
-    suspended: bool
+    suspended_s: float | None
     since_s: float | None
     phase: Phase
     steps: int
@@ -106,7 +110,7 @@ def observe(world: World) -> Seen:
     phase = moves.phase if moves else Phase.TRAIN
     return Seen(
         ended=facts.end is not None,
-        suspended=facts.state is RunState.SUSPENDED,
+        suspended_s=facts.suspended_s,
         since_s=moves.since_progress_s if moves else None,
         phase=phase,
         steps=moves.steps_seen if moves else 0,
@@ -138,9 +142,8 @@ def _allowed_s(seen: Seen, limits: Limits) -> float:
 def _code(seen: Seen, allowed_s: float, limits: Limits) -> str:
     if seen.ended:
         return "ended"
-    if seen.suspended:
-        brief = seen.since_s is not None and seen.since_s <= limits.suspended_s
-        return "suspended_briefly" if brief else "suspended"
+    if seen.suspended_s is not None:
+        return "suspended_briefly" if seen.suspended_s <= limits.suspended_s else "suspended"
     if seen.since_s is None:
         return "no_step_source"
     if seen.steps:
@@ -170,11 +173,14 @@ def controls(limits: Limits) -> Iterable[Control]:
     quiet = {**start, "log_growing": None}
     yield _at("never_said_a_word", "no_step_source", limits.start_s * 1.01, **quiet)
     yield _world("nothing_readable", "no_step_source", None)
-    stopped = {"state": RunState.SUSPENDED}
-    pause = moving(since_progress_s=limits.suspended_s * 0.99)
-    yield _world("ctrl_z", "suspended_briefly", pause, **stopped)
-    left = moving(since_progress_s=limits.suspended_s * 1.01)
-    yield _world("left_suspended", "suspended", left, **stopped)
+    slow = moving(since_progress_s=limits.suspended_s * 2)
+    for code, stopped_s in (
+        ("suspended_briefly", limits.suspended_s * 0.99),
+        ("suspended", limits.suspended_s * 1.01),
+    ):
+        stopped = {"state": RunState.SUSPENDED, "suspended_s": stopped_s}
+        yield _world(f"{code}_in_a_slow_step", code, slow, **stopped)
+        yield _world(f"{code}_and_no_log", code, None, **stopped)
     end = RunEnd(kind=EndKind.EXITED, exit_code=0, signal=None, at_s=0.0)
     yield _world("over", "ended", moving(since_progress_s=1e6), end=end)
 

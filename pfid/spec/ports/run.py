@@ -17,6 +17,7 @@ class RunFacts:
         stop: an operator's stop that was announced before the end, None if nobody did.
         alive: whether the captured identity exists and is no zombie; None if that cannot be told.
         defunct: whether the captured process is a zombie (ended, not reaped).
+        suspended_s: for how long the captured process has been seen in state T; None if it is not.
         launcher_restarts: whether the launcher announced that it will relaunch after a failure.
     """
 
@@ -27,6 +28,7 @@ class RunFacts:
     alive: bool | None = True
     defunct: bool = False
     launcher_restarts: bool = False
+    suspended_s: float | None = None
 
 
 class RunPort(Protocol):

@@ -74,12 +74,15 @@ def test_nothing_to_look_at_is_not_healthy():
 @pytest.mark.parametrize("moves", [None, moving(since_progress_s=1e5), moving(**START)])
 def test_a_process_in_state_t_is_its_own_reason(moves):
     late = None if moves is None else dataclasses.replace(moves, since_progress_s=1e5)
-    assert said(late, state=RunState.SUSPENDED).reason == "suspended"
+    assert said(late, state=RunState.SUSPENDED, suspended_s=1e5).reason == "suspended"
 
 
-def test_somebody_who_presses_ctrl_z_is_not_alarmed_at_once():
-    brief = moving(since_progress_s=5.0)
-    assert said(brief, state=RunState.SUSPENDED).reason == "suspended_briefly"
+@pytest.mark.parametrize("since_s", [5.0, 590.0], ids=["between steps", "late in a slow step"])
+def test_somebody_who_presses_ctrl_z_is_not_alarmed_at_once(since_s):
+    """How long it has been stopped counts, not how long its last step is ago."""
+    moves = moving(since_progress_s=since_s)
+    verdict = said(moves, state=RunState.SUSPENDED, suspended_s=1.0)
+    assert verdict.reason == "suspended_briefly"
 
 
 def test_a_run_that_has_ended_does_not_stall():
