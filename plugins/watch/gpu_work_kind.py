@@ -22,10 +22,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from pfid.analysis.gpu_hang_cases import hang_cases
 from pfid.analysis.gpu_presence import age_s, gpus_exist
 from pfid.analysis.gpu_window import newest_window
 from pfid.analysis.gpu_work import Work, WorkLimits, WorkReading, classify
-from pfid.analysis.gpu_work_cases import NO_GPM, WorkCase, card, own_gemm, work_cases
+from pfid.analysis.gpu_work_cases import WorkCase, card, own_gemm, work_cases
+from pfid.analysis.gpu_work_words import clauses, figures
 from pfid.domain.names import RunId
 from pfid.domain.run import EndKind, RunEnd, RunState
 from pfid.domain.step import Phase
@@ -50,8 +52,6 @@ from pfid.spec.ports.gpus import AchievedFlops, GpuHolder, GpuState, SamplerFact
 
 BYSTANDER_BYTES: Final = 256 * 1024**2
 """A stranger that holds less is a monitor or a display, and does no work."""
-MEASURABLE: Final = "GPM counters (Hopper and later) or reported FLOPs would tell"
-LACKS: Final = "`pfid probe gemm` would measure its own GEMM"
 ANSWERS: Final = Answers(
     {
         "hung_in_collective": (Outcome.FAIL, "GPUs spin at low power and no step comes any more"),
@@ -178,8 +178,9 @@ def judge(seen: Seen, limits: Limits) -> Verdict:
     about_card = Entity(EntityKind.GPU, those[0].state.facts.uuid)
     return ANSWERS.say(
         reason,
-        *_clauses(reason, reading, those),
-        figures=_figures(reading, len(readings)),
+        f"GPU {', '.join(str(c.state.facts.index) for c in those)}",
+        *clauses(reason, reading),
+        figures=figures(reading, len(readings)),
         entity=about_card if reason == Work.DISAGREE.value else None,
     )
 
@@ -237,46 +238,15 @@ def _rests(seen: Seen) -> bool:
     return seen.phase is not None and (seen.phase is not Phase.TRAIN or not seen.stepped)
 
 
-def _clauses(reason: str, reading: WorkReading, cards: list[Card]) -> list[str]:
-    """Which cards, held against what, and what would have to be known."""
-    numbers = ", ".join(str(c.state.facts.index) for c in cards)
-    share = reading.power_share
-    held = reading.against.value if reading.against else ""
-    return [
-        f"GPU {numbers}",
-        f"{reading.window.utilization:.0%} busy" if reading.window.utilization is not None else "",
-        f"power is {share:.0%} of {held}" if share is not None else "",
-        reading.why,
-        f"missing: {', '.join(reading.fields)}" if reading.fields else "",
-        MEASURABLE if reason == "tensor_activity_unknown" else "",
-        LACKS if reason == "no_comparison" else "",
-    ]
-
-
-def _figures(reading: WorkReading, cards: int) -> dict[str, tuple[float | None, str]]:
-    window = reading.window
-    return {
-        "gpus": (cards, "1"),
-        "window": (window.seconds, "s"),
-        "utilization": (window.utilization, "ratio"),
-        "power": (window.power_w, "W"),
-        "power_limit": (window.power_limit_w, "W"),
-        "power_share": (reading.power_share, "ratio"),
-        "tensor_activity": (window.tensor_activity, "ratio"),
-        "flops_share": (reading.flops_share, "ratio"),
-    }
-
-
 def controls(limits: Limits) -> Iterable[Control]:
     """Real captures, both sides of each limit, and whatever has no answer."""
-    for case in work_cases(limits, limits.hung_s):
-        yield _of_case(case)
-    yield from _hangs(limits)
+    yield from map(_of_case, work_cases(limits, limits.hung_s))
+    yield from map(_of_case, hang_cases(limits.window_s, limits.hung_s, limits.hung_gaps))
     busy = card(seconds=limits.window_s, reference=own_gemm())
     other = GpuHolder(pid=77, memory_bytes=2 * BYSTANDER_BYTES, uid=1001, username="other")
     small = GpuHolder(pid=78, memory_bytes=BYSTANDER_BYTES // 2, uid=0, username="root")
-    yield _on("shared", "shared_gpu", _held(busy, other))
-    yield _on("monitor_beside", "matmul_bound", _held(busy, small))
+    yield _on("shared", "shared_gpu", replace(busy, holders=(CONTROL_HOLDER, other)))
+    yield _on("monitor_beside", "matmul_bound", replace(busy, holders=(CONTROL_HOLDER, small)))
     yield _on("nothing_told", "holders_unknown", busy, held=None)
     yield _on("on_no_gpu", "no_gpu", busy, held=())
     yield _on("box_without_gpus", "no_gpu", held=None, counted=None)
@@ -290,23 +260,6 @@ def controls(limits: Limits) -> Iterable[Control]:
     yield _on("suspended", "waits_by_phase", idle, run=run_world(state=RunState.SUSPENDED))
     end = RunEnd(kind=EndKind.EXITED, exit_code=0, signal=None, at_s=0.0)
     yield _on("over", "ended", idle, run=run_world(end=end))
-
-
-def _hangs(limits: Limits) -> Iterable[Control]:
-    a100 = card(70.0, 400.0, seconds=limits.window_s, **NO_GPM)
-    gap_s = 2 * limits.hung_s
-    for name, since_s, longest_s, code in (
-        ("not_hung_yet", limits.hung_s * 0.99, 1.0, "busy_at_low_power"),
-        ("just_hung", limits.hung_s * 1.01, 1.0, "hung_in_collective"),
-        ("longest_gap_not_over", gap_s * 0.99, gap_s / limits.hung_gaps, "busy_at_low_power"),
-        ("beyond_longest_gap", gap_s * 1.01, gap_s / limits.hung_gaps, "hung_in_collective"),
-    ):
-        moves = moving(since_progress_s=since_s, longest_gap_s={Phase.TRAIN: longest_s})
-        yield _on(name, code, a100, moves=moves)
-
-
-def _held(state: GpuState, *others: GpuHolder) -> GpuState:
-    return replace(state, holders=(CONTROL_HOLDER, *others))
 
 
 def _of_case(case: WorkCase) -> Control:
