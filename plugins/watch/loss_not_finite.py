@@ -4,9 +4,12 @@ Such a run looks alive in everything else: steps come, the GPU is busy, nothing 
 6 logged losses 3 must be bad, so that one skipped step (a loss scale that overflowed) passes and
 every other one being bad does not. It passes again when the losses do.
 
-Blind spot: a loss that is finite and wrong. HF Trainer's ``logging_nan_inf_filter`` (on by default)
-replaces bad losses by the running mean before they are logged. A run that logs no loss where pfid
-can see it is UNKNOWN: training has a loss, it just cannot be looked at.
+The step file counts beside the log: HF Trainer's ``logging_nan_inf_filter`` (on by default)
+replaces bad losses by the running mean before they are logged.
+
+Blind spot: a loss that is finite and wrong, and a filtered log with no step file beside it. A run
+that logs no loss where pfid can see it is UNKNOWN: training has a loss, it just cannot be looked
+at.
 
 When it fires: stop the run, each further step trains on nothing. Look at the steps before the
 first bad loss: learning rate, a corrupt batch, fp16 overflow. Exactly 0.0 often means that every
@@ -58,23 +61,34 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """The last logged losses, oldest first."""
+    """The last losses of the log, and those of the step file, oldest first."""
 
-    losses: tuple[float, ...]
+    logged: tuple[float, ...]
+    reported: tuple[float, ...]
 
 
 def observe(world: World) -> Seen:
-    """Read the log's losses, or those of the step file where the log has none."""
+    """Read the losses of both."""
     facts = world.log.facts()
-    losses = tuple(seen.value for seen in facts.losses) if facts else ()
-    if not losses:
-        losses = tuple(e.loss for e in world.steps.recent(LOSSES) if e.loss is not None)
-    return Seen(losses=losses)
+    reported = (e.loss for e in world.steps.recent(LOSSES) if e.loss is not None)
+    return Seen(
+        logged=tuple(seen.value for seen in facts.losses) if facts else (),
+        reported=tuple(reported),
+    )
 
 
 def judge(seen: Seen, limits: Limits) -> Verdict:
-    """Count bad losses among the newest."""
-    newest = seen.losses[-2 * limits.bad :]
+    """Count bad losses among the newest; the step file speaks where the log does not, or lies."""
+    verdict = _counted(seen.logged or seen.reported, limits)
+    if seen.logged and verdict.outcome is Outcome.PASS:
+        inside = _counted(seen.reported, limits)
+        # Exactly 0.0 is what a rank reports that has no loss of its own; the log's is the run's.
+        return inside if inside.reason == "not_finite" else verdict
+    return verdict
+
+
+def _counted(losses: Sequence[float], limits: Limits) -> Verdict:
+    newest = losses[-2 * limits.bad :]
     infinite = sum(not math.isfinite(loss) for loss in newest)
     zero = sum(loss == 0.0 for loss in newest)
     code = "finite"
@@ -99,20 +113,26 @@ def controls(limits: Limits) -> Iterable[Control]:
     yield _control("healed", "finite", [*[math.nan] * 30, *good[: 2 * bad]])
     yield _control("tiny", "finite", [1e-12] * 20)
     yield _control("silent", "no_loss_logged", [])
-    yield _control("step_file", "not_finite", [*good, *[math.nan] * bad], in_log=False)
-    yield _control("step_file_falling", "finite", good, in_log=False)
+    broken = [*good, *[math.nan] * bad]
+    yield _control("step_file", "not_finite", None, broken)
+    yield _control("step_file_falling", "finite", None, good)
+    yield _control("filtered_in_the_log", "not_finite", good, broken)
+    yield _control("healed_in_the_step_file_alone", "not_finite", broken, good)
+    yield _control("rank_without_a_loss", "finite", good, [0.0] * 20)
 
 
-def _control(name: str, code: str, losses: Sequence[float], *, in_log: bool = True) -> Control:
-    told = tuple(LossSeen(index=i, value=v) for i, v in enumerate(losses)) if in_log else ()
+def _control(
+    name: str, code: str, logged: Sequence[float] | None, reported: Sequence[float] = ()
+) -> Control:
+    told = tuple(LossSeen(index=i, value=v) for i, v in enumerate(logged or ()))
     events = tuple(
-        replace(e, loss=None if in_log else loss)
-        for e, loss in zip(step_series((1.0,) * len(losses)), losses, strict=True)
+        replace(e, loss=loss)
+        for e, loss in zip(step_series((1.0,) * len(reported)), reported, strict=True)
     )
     world = World(
         subject=CONTROL_SUBJECT,
         steps=FixedSteps(events=events),
-        log=FixedLog(log_facts=LogFacts(losses=told) if in_log else None),
+        log=FixedLog(log_facts=None if logged is None else LogFacts(losses=told)),
     )
     return ANSWERS.control(name, code, world)
 

@@ -63,7 +63,16 @@ def test_losses_are_judged(losses, reason):
 def test_a_step_file_speaks_where_the_log_does_not():
     assert said(None, [*GOOD, NAN, NAN, NAN]).reason == "not_finite"
     assert said([], GOOD).reason == "finite"
-    assert said(GOOD, [NAN] * 9).reason == "finite"
+
+
+def test_a_log_that_filters_its_losses_does_not_hide_those_of_the_step_file():
+    assert said(GOOD, [NAN] * 9).reason == "not_finite"
+    assert said([NAN] * 9, GOOD).reason == "not_finite"
+
+
+def test_a_rank_that_has_no_loss_of_its_own_does_not_speak_for_the_log():
+    assert said(GOOD, [0.0] * 9).reason == "finite"
+    assert said(None, [0.0] * 9).reason == "zero"
 
 
 def test_no_loss_is_never_a_pass():
