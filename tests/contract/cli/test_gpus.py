@@ -1,9 +1,12 @@
 """``pfid gpus`` and the GPU side of ``pfid show``, told by a daemon and sampled by itself."""
 
 import dataclasses
+import signal
+import subprocess
+import sys
 
 import pytest
-from nvml_shim import H200, H200_MIG
+from nvml_shim import H200, H200_IDLE, H200_MIG
 
 from pfid.domain.gpu_view import WorkKind
 
@@ -95,3 +98,17 @@ def test_without_a_library_it_says_so(pfid, monkeypatch, tmp_path):
     code, _, err = pfid("gpus")
     assert code == 3
     assert "no GPU library" in err
+
+
+def test_watched_it_looks_again_until_it_is_interrupted(nvml):
+    nvml.play(H200)
+    with subprocess.Popen(
+        [sys.executable, "-P", "-m", "pfid", "gpus", "--watch"], stdout=subprocess.PIPE, text=True
+    ) as watching:
+        lines = (line for line in watching.stdout if "NVIDIA H200" in line)
+        assert "matmul" in next(lines)
+        nvml.play(H200_IDLE)
+        later = [next(lines) for _ in range(2)]
+        watching.send_signal(signal.SIGINT)
+        assert watching.wait(30) == 0
+    assert any("100 %" not in line for line in later)
