@@ -1,17 +1,36 @@
-"""Joins the guard of GPU memory to the box's daemon, if one watches."""
+"""Joins the guard of GPU memory to the box's daemon, if one watches.
+
+Nearly every launch is refused nothing, and loads nothing of what it takes to say why.
+"""
 
 from collections.abc import Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import Final
+
+import msgspec
 
 from pfid.adapters.control_client import ControlClient
 from pfid.config.paths import daemon_socket
 from pfid.domain.errors import ControlError, LaunchError, WireError
-from pfid.policy.gpu_guard import VISIBLE, refusal
+from pfid.domain.outcome import Outcome
+from pfid.domain.verdict import EntityKind
 from pfid.wire.control import GetSnapshot, SnapshotReply
-from pfid.wire.snapshots import snapshot_of
 
 TIMEOUT_S: Final = 2.0
+
+
+class _Subject(msgspec.Struct):
+    kind: str
+
+
+class _Said(msgspec.Struct):
+    outcome: str
+    entity: _Subject
+
+
+class _Shown(msgspec.Struct):
+    verdicts: list[_Said]
 
 
 def refuse_orphaned_gpus(environ: Mapping[str, str]) -> None:
@@ -25,10 +44,26 @@ def refuse_orphaned_gpus(environ: Mapping[str, str]) -> None:
     why = ""
     with suppress(ControlError, WireError, OSError):
         socket = daemon_socket(environ)
-        if not socket.exists():
-            return
-        with ControlClient(socket, timeout_s=TIMEOUT_S) as client:
-            snapshot = snapshot_of(client.ask(GetSnapshot(), SnapshotReply))
-        why = refusal(snapshot, environ.get(VISIBLE))
+        if socket.exists():
+            why = _why_not(socket, environ)
     if why:
         raise LaunchError(why)
+
+
+def _why_not(socket: Path, environ: Mapping[str, str]) -> str:
+    with ControlClient(socket, timeout_s=TIMEOUT_S) as client:
+        told = client.ask(GetSnapshot(), SnapshotReply)
+    try:
+        said = msgspec.convert(told.snapshot, _Shown).verdicts
+    except msgspec.ValidationError as error:
+        raise WireError(f"the daemon's snapshot: {error}") from error
+    if not any(_of_a_gpu_that_fails(verdict) for verdict in said):
+        return ""
+    from pfid.policy.gpu_guard import VISIBLE, refusal
+    from pfid.wire.snapshots import snapshot_of
+
+    return refusal(snapshot_of(told), environ.get(VISIBLE))
+
+
+def _of_a_gpu_that_fails(said: _Said) -> bool:
+    return said.outcome == Outcome.FAIL.value and said.entity.kind == EntityKind.GPU.value

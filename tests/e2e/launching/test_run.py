@@ -173,6 +173,16 @@ def test_a_relaunch_gives_every_log_of_the_run_a_file_of_its_own(user):
     assert len(user.rotated()) == len(user.rotated("steps", ".jsonl")) == 1
 
 
+def test_a_launch_loads_nothing_that_it_does_not_need(user):
+    """What it adds to a command is bounded (tests/bench/launch.py); modules are what it costs."""
+    told = user.run("--", "true", PYTHONPROFILEIMPORTTIME="1").stderr
+    loaded = {line.rpartition("|")[2].strip() for line in told.splitlines() if "|" in line}
+    assert "pfid.launch.run" in loaded
+    heavy = {"numpy", "rich", "psutil", "structlog", "watchdog", "pluggy", "prometheus_client"}
+    ours = {"pfid.domain.snapshot", "pfid.policy.hysteresis", "pfid.spec.check"}
+    assert loaded & (heavy | ours) == set()
+
+
 def test_a_parent_that_ignores_sigchld_does_not_cost_the_status(user):
     """Such a parent's children would be reaped by the kernel, their status thrown away."""
     script = (
