@@ -16,6 +16,21 @@ import pytest
 
 PFID = f"{sys.executable} -P -m pfid"
 CTRL_C, CTRL_Z, CTRL_BACKSLASH = b"\x03", b"\x1a", b"\x1c"
+WAITS_FOR_GO = """
+import os, sys, time
+print("up", flush=True)
+while not os.path.exists("go"):
+    time.sleep(0.05)
+print("more", flush=True)
+"""
+"""No shell that starts a sleep again and again: a stop that falls between its vfork and its exec
+stops the sleep alone, and a shell that waits for an exec cannot be stopped."""
+
+
+def waiting_child(user, then):
+    """The command of a child that waits for a file, then does something."""
+    (user.work / "child.py").write_text(WAITS_FOR_GO + then)
+    return f"{PFID} run --name train -- {sys.executable} child.py"
 
 
 class Person:
@@ -102,8 +117,7 @@ def test_ctrl_backslash_quits(person, user):
 
 
 def test_ctrl_z_stops_the_whole_job_and_fg_goes_on_with_the_terminal(person, user, eventually):
-    child = "echo up; until test -e go; do sleep 0.05; done; echo more; read x; echo got-$x"
-    person.types(f"{PFID} run --name train -- sh -c '{child}'")
+    person.types(waiting_child(user, "print('got-' + input(), flush=True)"))
     person.sees(r"\nup")
     person.types(CTRL_Z)
     person.sees("Stopped")
@@ -123,8 +137,7 @@ def test_ctrl_z_stops_the_whole_job_and_fg_goes_on_with_the_terminal(person, use
 
 
 def test_bg_lets_it_run_and_fg_brings_ctrl_c_back(person, user, eventually):
-    child = "echo up; until test -e go; do sleep 0.05; done; echo more; sleep 60"
-    person.types(f"{PFID} run --name train -- sh -c '{child}'")
+    person.types(waiting_child(user, "time.sleep(60)"))
     person.sees(r"\nup")
     person.types(CTRL_Z)
     person.sees("Stopped")
