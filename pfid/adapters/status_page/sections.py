@@ -238,9 +238,9 @@ def _holder(holder: HolderView) -> str:
     user = text(holder.username, 40)
     if holder.run_name:
         return f"{text(holder.run_name, 40)} ({user})" if user else text(holder.run_name, 40)
-    if holder.visible is False:
-        return "held by no visible process"
-    return user or "a process of another namespace"
+    if holder.visible is None:
+        return "a process of another namespace"
+    return user if holder.visible and user else "held by no visible process"
 
 
 def _known(values: Sequence[float | None]) -> list[float]:

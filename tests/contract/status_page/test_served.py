@@ -85,17 +85,18 @@ def test_a_gpu_says_what_it_does_its_limit_its_tensor_cores_and_who_is_on_it(wit
     works = view.gpus[0]
     stranger = replace(works.holders[0], run_name="", username="bert")
     unseen = replace(works.holders[0], run_name="", username="", visible=False)
+    elsewhere = replace(unseen, visible=None)
     told = replace(
         works,
         last=replace(works.last, tensor_activity=0.04),
-        holders=(*works.holders, stranger, unseen),
+        holders=(*works.holders, stranger, unseen, elsewhere),
     )
     page = status_page(replace(with_gpus, gpus=replace(view, gpus=(told,)))).decode()
     for said in (
         "low power",
         "312 / 700 W",
         "4%",
-        "bert, held by no visible process, train (anna)",
+        "a process of another namespace, bert, held by no visible process, train (anna)",
     ):
         assert said in page, said
 
