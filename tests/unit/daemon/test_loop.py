@@ -23,6 +23,7 @@ from pfid.daemon.ports import Ports
 from pfid.domain.gate import Gate, GateState, ProvenTo
 from pfid.domain.identity import Identified
 from pfid.domain.outcome import Outcome
+from pfid.domain.run import EndKind
 from pfid.domain.verdict import Verdict
 from pfid.spec.check import Hysteresis, Scope, Severity, Stage
 from pfid.spec.fakes import CONTROL_RUN
@@ -339,3 +340,41 @@ def test_whoever_asks_what_the_daemon_fails_on_is_answered(world):
     ((conn, reply),) = world.replies
     assert (conn, type(reply)) == (5, Refused)
     assert ("critical", "the loop failed on a message") in world.said
+
+
+@pytest.mark.parametrize(
+    ("place", "before", "after", "kind"),
+    [
+        ("job", 4, 5, EndKind.OOM_KILLED),
+        (None, 4, 5, EndKind.OOM_KILLED),
+        ("job", 4, 4, EndKind.SIGNALED),
+        ("job", None, 5, EndKind.SIGNALED),
+        ("job", 4, None, EndKind.SIGNALED),
+    ],
+    ids=["in its cgroup", "on the box", "none was counted", "unknown before", "unknown now"],
+)
+def test_a_kill_is_the_kernels_for_memory_if_its_count_rose(world, place, before, after, kind):
+    counted = {"now": before, "elsewhere": 0}
+    oom = world.core.ports.oom
+    oom.place_of = lambda _pid: place
+    oom.box = lambda: counted["now" if place is None else "elsewhere"]
+    oom.cgroup = lambda _place: counted["now"]
+    world.register()
+    (member,) = world.core.members.values()
+    member.held.status = lambda: (None, signal.SIGKILL)
+    counted["now"] = after
+    world.turn(Died(token=member.token, at_s=world.clock.wall, monotonic_s=world.clock.mono))
+    assert world.core.runs["n-1"].end.kind is kind
+
+
+def test_a_kill_for_memory_long_ago_explains_no_kill_today(world):
+    counted = [4]
+    world.core.ports.oom.box = lambda: counted[0]
+    world.register()
+    (member,) = world.core.members.values()
+    counted[0] = 5
+    for _ in range(20):
+        world.turn(seconds=5.0)
+    member.held.status = lambda: (None, signal.SIGKILL)
+    world.turn(Died(token=member.token, at_s=world.clock.wall, monotonic_s=world.clock.mono))
+    assert world.core.runs["n-1"].end.kind is EndKind.SIGNALED
