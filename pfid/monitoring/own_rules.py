@@ -12,6 +12,8 @@ LOOP_STALLED_S: Final = 60
 PROOF_OVERDUE_S: Final = 9 * 86_400
 """Proofs are made again after seven days; two more are a failure to do so."""
 STALE_INTERVALS: Final = 5
+ALWAYS_THERE: Final = 'sampler=~"proc|steps"'
+"""Samplers that answer on every box, and so should have answered at all."""
 PAGE_SLACK_S: Final = 30
 """A page may be as old as one scrape; that is no stale sampler."""
 
@@ -67,15 +69,17 @@ def dead_man(job: str) -> Group:
             ),
             Alert(
                 name="PfidSamplerStale",
-                expr="pfid_time_seconds - on (job, instance) group_right ()"
+                expr="(pfid_time_seconds - on (job, instance) group_right ()"
                 " pfid_sampler_last_success_timestamp_seconds"
                 " > on (job, instance, sampler)"
-                f" ({STALE_INTERVALS} * pfid_sampler_interval_seconds + {PAGE_SLACK_S})",
+                f" ({STALE_INTERVALS} * pfid_sampler_interval_seconds + {PAGE_SLACK_S}))"
+                f" or (pfid_sampler_interval_seconds{{{ALWAYS_THERE}}} unless"
+                " on (job, instance, sampler) pfid_sampler_last_success_timestamp_seconds)",
                 for_s=120,
                 severity="warning",
                 summary="A source of facts has stopped answering.",
-                description="Sampler {{ $labels.sampler }} on {{ $labels.instance }} last answered"
-                " {{ $value | humanizeDuration }} ago.",
+                description="Sampler {{ $labels.sampler }} on {{ $labels.instance }} has not"
+                " answered for {{ $value | humanizeDuration }} or more.",
                 runbook="pfid_sampler_errors_total and _timeouts_total say how it fails; `pfid"
                 " status` shows which checks cannot look because of it.",
             ),

@@ -1,4 +1,4 @@
-"""A relaunch ends the alert about the run before it; another user's or an earlier run does not."""
+"""When alerts end and what silence means: relaunches, and what was never seen at all."""
 
 import json
 
@@ -87,3 +87,10 @@ def test_what_cannot_be_seen_of_a_run_that_is_over_is_no_alert(tmp_path):
 def test_a_box_that_was_never_proven_is_overdue(tmp_path):
     ready = [{"series": 'pfid_ready{job="pfid",instance="box"}', "values": "1+0x30"}]
     assert firing(tmp_path, ready, "PfidSelftestOverdue", 1) == ""
+
+
+@pytest.mark.parametrize(("sampler", "fires"), [("steps", 1), ("proc", 1), ("nvml", 0)])
+def test_a_sampler_that_every_box_has_and_that_never_answered_is_stale(tmp_path, sampler, fires):
+    labels = f'{{job="pfid",instance="box",sampler="{sampler}"}}'
+    never = [{"series": f"pfid_sampler_interval_seconds{labels}", "values": "1+0x30"}]
+    assert firing(tmp_path, never, "PfidSamplerStale", fires) == ""
