@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from pfid.adapters import store_queries
@@ -67,6 +68,7 @@ class Store:
         except StateError:
             os.close(self._lock_fd)
             raise
+        self._inode = _inode(file.path)
         self._over = threading.Event()
         self._jobs: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._pending: dict[tuple[Any, ...], Change] = {}
@@ -154,6 +156,8 @@ class Store:
             self._events.committed(self._taken)
 
     def _commit(self) -> None:
+        if _inode(self._path) != self._inode and not self._begin_anew():
+            return
         try:
             self._db.execute("BEGIN")
             for change in self._pending.values():
@@ -182,10 +186,34 @@ class Store:
             self._db, _ = open_state(self._file)
         except StateError as again:
             self._db = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+            self._inode = None
             self._say(f"cannot write {self._path}: {again}")
             return
+        self._inode = _inode(self._path)
         self._events.reset(f"{self._path} is corrupt ({error}); moved to {aside.name}")
         self._next_try_s = 0.0
+
+    def _begin_anew(self) -> bool:
+        """What is open is not what stands at the path: nobody would find what is written to it."""
+        self._next_try_s = time.monotonic() + RETRY_S
+        try:
+            self._keep_ownership()
+            db, _ = open_state(self._file)
+        except (StateError, OSError) as error:
+            self._say(f"cannot write {self._path}: it was taken away, and {error}")
+            return False
+        self._db.close()
+        self._db, self._inode = db, _inode(self._path)
+        self._events.reset(f"{self._path} was taken away while running; begun anew")
+        return True
+
+    def _keep_ownership(self) -> None:
+        lock = self._path.with_name(f"{self._path.name}.lock")
+        held = os.fstat(self._lock_fd)
+        if _inode(lock) != (held.st_dev, held.st_ino):
+            lock_fd = take_ownership(self._path)
+            os.close(self._lock_fd)
+            self._lock_fd = lock_fd
 
     def _say(self, trouble: str) -> None:
         if trouble != self._trouble:
@@ -205,3 +233,11 @@ class Store:
             threading.excepthook(threading.ExceptHookArgs(said))
             found = None
         deliver(found)
+
+
+def _inode(path: Path) -> tuple[int, int] | None:
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino

@@ -1,6 +1,7 @@
 """The state file against real sqlite and a real disk."""
 
 import queue
+import shutil
 import sqlite3
 import threading
 
@@ -179,5 +180,43 @@ def test_a_question_that_fails_is_answered_and_what_comes_after_it_is_written(
     assert answer.get(timeout=20) is None
     assert [s.exc_type for s in said] == [OverflowError]
     number = store.submit([run_row()])
+    assert told.next() == ("committed", number)
+    assert store.close()
+
+
+def test_nothing_is_acknowledged_into_a_file_that_was_taken_away(tmp_path, told):
+    """Written to a file without a name it would be lost with the process."""
+    place = tmp_path / "state"
+    place.mkdir()
+    store = Store(StateFile(path=place / "pfid.sqlite"), told.events)
+    store.start()
+    number = store.submit([event_row(1)])
+    assert told.next() == ("committed", number)
+    shutil.rmtree(place)
+    number = store.submit([run_row()])
+    kind, said = told.next()
+    assert (kind, "taken away" in said) == ("trouble", True)
+    place.mkdir()
+    seen = []
+    while ("committed", number) not in seen:
+        seen.append(told.next())
+    assert [kind for kind, _ in seen] == ["reset", "trouble", "committed"]
+    other, _ = open_state(StateFile(path=place / "pfid.sqlite"))
+    found = store_queries.restored(other, ended_after_s=0.0, events_max=10)
+    other.close()
+    assert [r.body.run for r in found.runs] == [CONTROL_RUN]
+    assert store.close()
+
+
+def test_a_file_that_was_removed_under_its_lock_is_begun_anew(file, told):
+    store = Store(file, told.events)
+    store.start()
+    number = store.submit([event_row(1)])
+    assert told.next() == ("committed", number)
+    for path in file.path.parent.glob("pfid.sqlite*"):
+        if path.suffix != ".lock":
+            path.unlink()
+    number = store.submit([run_row()])
+    assert told.next()[0] == "reset"
     assert told.next() == ("committed", number)
     assert store.close()
