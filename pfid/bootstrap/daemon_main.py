@@ -11,10 +11,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from pfid.bootstrap.daemon import Daemon, box_place, build, engine_place
-from pfid.config.load import ConfigFile
-from pfid.config.paths import config_file
-from pfid.domain.errors import ConfigError, PfidError
+from pfid.adapters.lean_libraries import load_lean
+
+load_lean()
+
+from pfid.bootstrap.daemon import Daemon, box_place, build, engine_place  # noqa: E402 - after it
+from pfid.config.load import ConfigFile  # noqa: E402
+from pfid.config.paths import config_file  # noqa: E402
+from pfid.domain.errors import ConfigError, PfidError  # noqa: E402
 
 EXIT_CONFIG: Final = 2
 EXIT_CANNOT: Final = 3
