@@ -59,10 +59,16 @@ class Checks:
     facts: tuple[GateFacts, ...] | None = None
     plugins: tuple[PluginView, ...] = ()
     legs: dict[str, float] = field(default_factory=dict)
+    _proven: frozenset[str] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Look the gates through once: every verdict asks."""
+        names = frozenset(g.check for g in self.gates if g.state is GateState.PROVEN)
+        object.__setattr__(self, "_proven", names)
 
     def proven(self, name: str) -> bool:
         """Whether what the check says counts."""
-        return any(g.check == name and g.state is GateState.PROVEN for g in self.gates)
+        return name in self._proven
 
 
 @dataclass(slots=True, eq=False, kw_only=True)

@@ -17,6 +17,7 @@ from pfid.daemon.core import BOX_SUBJECT, Core, Judgeable
 from pfid.daemon.tracked import Judged, TrackedRun
 from pfid.daemon.worlds import Asked, baseline_of, box_world, frozen_world, gpu_world, run_world
 from pfid.domain.outcome import Outcome
+from pfid.domain.snapshot import CheckCost
 from pfid.domain.step_summary import BaselineSource
 from pfid.domain.verdict import BOX, Entity, EntityKind, Verdict
 from pfid.policy.evaluate import attempt
@@ -29,6 +30,9 @@ from pfid.wire.plugins import CheckInfo
 
 QUIET_SHARE: Final = 0.25
 QUIET_MAX_S: Final = 30.0
+UNCHANGED_MAX_S: Final = 120.0
+"""A check that asks for no time is asked again so seldom while nothing it reads has changed; new
+evidence makes it due at once."""
 GRID_S: Final = 0.25
 """What is due later is due at a multiple of this: one awakening serves many runs."""
 OVERDUE_CADENCES: Final = 3.0
@@ -283,13 +287,14 @@ class Judging:
 
     def _count(self, check: Judgeable, took_s: float, *, error: bool, timeout: bool) -> None:
         cost = self._core.cost(check.name)
-        self._core.costs[check.name] = replace(
-            cost,
+        self._core.costs[check.name] = CheckCost(  # not replace(): four times the time, at each run
+            check=cost.check,
             last_run_s=self._core.now_s(),
             runs=cost.runs + 1,
             seconds=cost.seconds + took_s,
             errors=cost.errors + error,
             timeouts=cost.timeouts + timeout,
+            firings=cost.firings,
         )
 
     def _next_due_s(self, run: TrackedRun, check: Judgeable, judged: Judged, now_s: float) -> float:
@@ -298,7 +303,7 @@ class Judging:
         if moving or judged.seen != run.version:
             return now_s + check.cadence_s
         if run.end is not None or not judged.timed:
-            return now_s + max(check.cadence_s, QUIET_MAX_S)
+            return now_s + max(check.cadence_s, UNCHANGED_MAX_S)
         silent_s = now_s - run.progress.sign_s
         return now_s + max(check.cadence_s, min(QUIET_MAX_S, QUIET_SHARE * silent_s))
 
