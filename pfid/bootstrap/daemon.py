@@ -330,7 +330,7 @@ def build(place: Place, config: Config, environ: MutableMapping[str, str]) -> Da
         reload=lambda: _followed(_reload(place, core, gates, gpus, page), notifying, core),
         prove=proving.ask,
         proven=proving.take,
-        live=lambda results: gates.enter(core, "live", results),
+        live=lambda results: gates.enter(core, "live", results, core.now_s()),
         alerts=lambda results: gates.alerts(core, results),
     )
     loop = Loop(parts, inbox, hooks, watchdog_s=watchdog_s)
@@ -456,7 +456,7 @@ def _reload(place: Place, core: Core, gates: Gates, gpus: GpuJoint, page: PageJo
     except ConfigError as error:
         return str(error)
     core.config = config
-    core.checks = gates.prove(config)
+    gates.take(core, gates.prove(config))
     if page is not None:
         page.server.secure(certificates)
         core.metrics_url = page.server.url

@@ -115,18 +115,16 @@ class Gates:
         """Enter what alerts came to, where they were tried on the very checks that run here."""
         tried = {str(g.check): by_key[g.key] for g in core.checks.gates if g.key in by_key}
         if tried:
-            self.enter(core, "alerts", tried)
+            self.enter(core, "alerts", tried, core.now_s())
 
-    def enter(
-        self, core: Core, leg: Leg, results: Mapping[str, bool], at_s: float | None = None
-    ) -> None:
+    def enter(self, core: Core, leg: Leg, results: Mapping[str, bool], at_s: float | None) -> None:
         """Enter what a leg came to elsewhere; it is kept with the proof and void with its key.
 
         Args:
             core: of the daemon.
             leg: which.
             results: by check; others keep what they have.
-            at_s: wall time of the trial; now if not given.
+            at_s: wall time of the trial; None if that is not known any more.
         """
         gates = tuple(
             replace(g, proven_to=_with(g.proven_to, leg, came=results[g.check]))
@@ -139,8 +137,9 @@ class Gates:
             for fact, gate in zip(core.checks.facts or (), gates, strict=False)
         )
         legs = dict(core.checks.legs)
-        if all(getattr(g.proven_to, leg) for g in gates if g.state is not GateState.DISABLED):
-            legs[leg] = core.now_s() if at_s is None else at_s
+        enabled = [g for g in gates if g.state is not GateState.DISABLED]
+        if at_s is not None and all(getattr(g.proven_to, leg) for g in enabled):
+            legs[leg] = at_s
         core.checks = replace(core.checks, gates=gates, facts=facts, legs=legs)
         self._say_unkept(ProofBook(self._proofs).keep(gates))
         core.snapshot_stale = True

@@ -165,3 +165,24 @@ def test_a_plugin_that_changes_is_proven_again_and_let_down_if_it_broke(tmp_path
         assert "two" in gate.why
     finally:
         made.gates.close()
+
+
+def test_when_a_leg_was_walked_is_kept_through_a_proof_and_never_made_up(standing, tmp_path):
+    names = {gate.check: True for gate in standing.core.checks.gates}
+    then_s = time.time() - DAY_S
+    standing.gates.enter(standing.core, "live", names, then_s)
+    assert standing.core.checks.legs["live"] == then_s
+    standing.gates.again(standing.core, everything=True)
+    assert standing.core.checks.legs["live"] == then_s
+    assert all(gate.proven_to.live for gate in standing.core.checks.gates)
+    restarted = Standing(tmp_path)
+    restarted.gates.again(restarted.core, everything=True)
+    assert all(gate.proven_to.live for gate in restarted.core.checks.gates)
+    assert "live" not in restarted.core.checks.legs
+
+
+def test_alerts_count_where_the_proof_has_the_key_they_were_tried_with(standing):
+    tried, other = standing.core.checks.gates[:2]
+    standing.gates.alerts(standing.core, {tried.key: True, "0" * 64: True})
+    came = {gate.check: gate.proven_to.alerts for gate in standing.core.checks.gates}
+    assert (came[tried.check], came[other.check]) == (True, None)
