@@ -1,5 +1,6 @@
 """The facts of several logs of one run, taken together."""
 
+import math
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
@@ -7,6 +8,8 @@ from typing import Final
 from pfid.spec.ports.log import LogFacts, LossSeen, Marker, MarkerSeen
 
 LOSSES_MAX: Final = 64
+NEWEST: Final = 16
+"""Losses at a log's end that say which log is in trouble now."""
 
 
 def together(parts: Iterable[LogFacts]) -> LogFacts | None:
@@ -63,5 +66,15 @@ def _earlier(a: MarkerSeen, b: MarkerSeen) -> bool:
 
 
 def _losses(facts: tuple[LogFacts, ...]) -> tuple[LossSeen, ...]:
-    """The losses of the log that told most of them; two logs tell the same ones twice."""
-    return max((p.losses for p in facts), key=len)[-LOSSES_MAX:]
+    """The losses of one log, since two logs tell the same ones twice.
+
+    The one with most bad losses at its end, so that no rank's finite losses hide another's NaN;
+    among equals the one that told most.
+    """
+    return max((p.losses for p in facts), key=lambda losses: (_bad(losses), len(losses)))[
+        -LOSSES_MAX:
+    ]
+
+
+def _bad(losses: tuple[LossSeen, ...]) -> int:
+    return sum(not math.isfinite(seen.value) for seen in losses[-NEWEST:])

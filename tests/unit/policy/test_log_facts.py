@@ -38,6 +38,15 @@ def test_losses_told_twice_are_kept_once():
     assert both.losses == losses
 
 
+def test_one_ranks_finite_losses_do_not_hide_anothers_nan():
+    finite = tuple(LossSeen(index=i, value=1.0) for i in range(9))
+    lost = tuple(LossSeen(index=i, value=float("nan")) for i in range(5))
+    for parts in ([finite, lost], [lost, finite]):
+        both = together([LogFacts(losses=losses) for losses in parts])
+        assert both is not None
+        assert both.losses == lost
+
+
 def test_one_log_that_moved_means_moved():
     both = together([LogFacts(), LogFacts(moved=True)])
     assert both is not None
