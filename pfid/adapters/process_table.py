@@ -68,6 +68,7 @@ class HeldProcess:
         self._may_see_status = False
         self._last_line = b""
         self._last: Reading | None = None
+        self.read()  # while it lives it says whether its status may be read once it is a zombie
 
     def read(self) -> Reading | None:
         """Read it; None once it is gone (reaped)."""

@@ -86,6 +86,14 @@ def test_a_held_process_is_read_until_it_is_reaped_and_tells_how_it_ended(child)
     held.close()
 
 
+def test_one_that_died_before_anybody_looked_tells_how_while_it_is_not_reaped(child):
+    held = ProcessTable().hold(child.pid)
+    os.kill(child.pid, signal.SIGKILL)
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)  # dead for certain, and still there
+    assert held.status() == (None, signal.SIGKILL)
+    held.close()
+
+
 def test_a_process_that_does_not_exist_cannot_be_held():
     done = subprocess.Popen(["true"])
     done.wait()
