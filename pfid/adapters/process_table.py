@@ -68,7 +68,6 @@ class HeldProcess:
         self._may_see_status = False
         self._last_line = b""
         self._last: Reading | None = None
-        self.read()  # while it lives it says whether its status may be read once it is a zombie
 
     def read(self) -> Reading | None:
         """Read it; None once it is gone (reaped)."""
@@ -117,10 +116,13 @@ class HeldProcess:
     def _parse(self, line: bytes) -> Reading:
         fields = line[line.rindex(b")") + 2 :].split()
         state = fields[_STATE].decode()
-        # 1 stands there instead of an address for those who may not trace it; a zombie shows 0.
+        # 1 stands there instead of an address for those who may not trace it; a zombie shows 0,
+        # and so does a process in the middle of its exec.
         if int(fields[_START_CODE]) > 1:
             self._may_see_status = True
-        zombie = state == "Z" and self._may_see_status
+        # Those who may not see it are shown 0: anything else is the status itself.
+        told = self._may_see_status or fields[_EXIT_CODE] != b"0"
+        zombie = state == "Z" and told
         return Reading(
             state,
             (int(fields[_UTIME]) + int(fields[_STIME])) / _TICKS_PER_S,

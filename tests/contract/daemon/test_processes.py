@@ -86,11 +86,19 @@ def test_a_held_process_is_read_until_it_is_reaped_and_tells_how_it_ended(child)
     held.close()
 
 
-def test_one_that_died_before_anybody_looked_tells_how_while_it_is_not_reaped(child):
+@pytest.mark.parametrize(("script", "told"), [("kill -9 $$", (None, 9)), ("exit 0", None)])
+def test_one_caught_in_its_exec_tells_how_it_ended_unless_that_looks_like_a_refusal(script, told):
+    child = subprocess.Popen(["sh", "-c", f"read go; {script}"], stdin=subprocess.PIPE)
     held = ProcessTable().hold(child.pid)
-    os.kill(child.pid, signal.SIGKILL)
-    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)  # dead for certain, and still there
-    assert held.status() == (None, signal.SIGKILL)
+    held._may_see_status = (
+        False  # as a line read before the new program's address was set leaves it
+    )
+    held._last_line = b""
+    child.stdin.write(b"go\n")
+    child.stdin.close()
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)  # dead for certain, and not reaped
+    assert held.status() == told
+    child.wait()
     held.close()
 
 
