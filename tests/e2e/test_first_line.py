@@ -11,7 +11,7 @@ import pytest
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(300)]
 
-SOURCES = ("pfid", "plugins", "pyproject.toml", "README.md", "LICENSE")
+SOURCES = ("pfid", "plugins", "systemd", "pyproject.toml", "README.md", "LICENSE")
 
 
 def first_line(readme: Path) -> str:

@@ -20,7 +20,8 @@ def engines(record):
             words = (entry / "cmdline").read_bytes().split(b"\0")
         except (FileNotFoundError, ProcessLookupError):
             continue
-        if b"--embedded" in words and words[-2].decode().endswith(record["run_id"]):
+        ours = any(word.endswith(record["run_id"].encode()) for word in words)
+        if ours and {b"--embedded", b"embedded"} & set(words):
             found.append(int(entry.name))
     return found
 
