@@ -92,9 +92,10 @@ def _is_engine_at_work(entry: Path, place: Path) -> bool:
         words = (entry / "cmdline").read_bytes().split(b"\0")
     except OSError:
         return False
-    if b"--embedded" not in words or os.fsencode(place) not in words[-2]:
+    folders = [word for word in words if word.startswith(os.fsencode(place))]
+    if not folders or not {b"--embedded", b"embedded"} & set(words):
         return False
-    return not (Path(os.fsdecode(words[-2])) / "engine" / "metrics_url").exists()
+    return not (Path(os.fsdecode(folders[0])) / "engine" / "metrics_url").exists()
 
 
 if __name__ == "__main__":

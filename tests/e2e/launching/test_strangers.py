@@ -150,7 +150,7 @@ def test_a_log_in_a_closed_home_is_handed_to_a_watcher_who_could_not_open_it(
 ):
     home, shared = closed_home
     script = Path(__file__).with_name("watcher.py")
-    place = shared / "copy.py"
+    place = shared / "watcher.py"
     place.write_text(script.read_text())
     place.chmod(0o644)
     watcher = subprocess.Popen(
@@ -171,7 +171,8 @@ def test_a_log_in_a_closed_home_is_handed_to_a_watcher_who_could_not_open_it(
             timeout=60,
         )
         assert done.returncode == 0, done.stderr
-        first, *_ = (json.loads(line) for line in (shared / "notes").read_text().splitlines())
+        notes = (json.loads(line) for line in (shared / "notes").read_text().splitlines())
+        first = next(note for note in notes if note["request"]["op"] == "register")
         assert first["request"]["roles"][:2] == ["pidfd", "log"]
         assert first["fds"][1]["inode"] == (home / "train.log").stat().st_ino
         denied = subprocess.run(
