@@ -1,79 +1,154 @@
 """What a run is called when its owner does not say: the stem of the script it runs."""
 
+import shlex
 from collections.abc import Sequence
 from typing import Final
 
 from pfid.domain.names import RUN_NAME_MAX_CHARS, RunId, run_id, slug
+from pfid.policy.wrapping import WRAPPERS, unwrapped, without_assignments
 
 LAUNCHERS: Final = frozenset(
-    {"torchrun", "accelerate", "deepspeed", "srun", "mpirun", "mpiexec", "horovodrun", "uv", "env"}
-    | {
-        "poetry",
-        "pdm",
-        "conda",
-        "nice",
-        "ionice",
-        "time",
-        "timeout",
-        "numactl",
-        "taskset",
-        "stdbuf",
-    }
+    {"torchrun", "accelerate", "deepspeed", "srun", "mpirun", "mpiexec", "horovodrun", "colossalai"}
+    | {"nsys", "ncu", "perf", "strace", "kernprof", "memray", "py-spy", "xvfb-run", "composer"}
 )
-"""Programs that start another program; the run is named after that one."""
+"""Programs that start another one after options that are too many to know: the first script or
+interpreter among their arguments is it."""
 
-SHELLS: Final = frozenset({"sh", "bash", "dash", "zsh", "ksh"})
+SHELLS: Final = frozenset({"sh", "bash", "dash", "zsh", "ksh", "fish"})
 
 _SCRIPT_SUFFIXES: Final = (".py", ".sh", ".bash", ".jl", ".R", ".lua")
-_MODULES_THAT_LAUNCH: Final = ("torch.distributed", "accelerate.commands", "deepspeed.launcher")
+_MODULES_THAT_LAUNCH: Final = frozenset(
+    {"torch.distributed", "accelerate.commands", "deepspeed.launcher", "cProfile", "profile", "pdb"}
+    | {"trace", "runpy", "coverage", "debugpy", "kernprof", "memray", "viztracer", "scalene"}
+)
+_VALUED_OF_PYTHON: Final = frozenset({"-W", "-X", "--check-hash-based-pycs"})
+_PREPARES: Final = frozenset(
+    {"cd", "source", ".", "export", "set", "ulimit", "module", "umask", "unset", "pushd", "trap"}
+    | {"echo", "mkdir", "sleep"}
+)
+"""What a shell's inline text does before it comes to the point."""
+_CUTS: Final = frozenset({"&&", "||", ";", "|", "&", ";;"})
 
 
 def default_name(argv: Sequence[str]) -> str:
     """Return a name for the command, never empty.
 
     ``python -m pkg.train`` is ``train``, ``torchrun --nproc-per-node 4 train.py`` is ``train``,
-    ``python -c ...`` is ``python``.
+    ``nohup nice -n 5 python train.py`` is ``train``, ``python -c ...`` is ``python``.
     """
-    program = _stem(argv[0]) if argv else "run"
-    inline = _inline_code(argv, program)
-    if inline is not None:
-        return default_name(inline.split()) if program in SHELLS and inline else _clip(program)
-    module = _module(argv, program)
-    if module is not None:
-        return _clip(module.removesuffix(".__main__").rpartition(".")[2])
-    script = next((part for part in argv[1:] if _is_script(part)), None)
-    if script is not None and (program in LAUNCHERS | SHELLS or _is_python(program)):
-        return _clip(_stem(script))
+    if not argv:
+        return _clip("run")
+    program = _stem(argv[0])
+    inner = unwrapped(program, argv)
+    if inner is not None:
+        return default_name(inner)
+    if program in SHELLS:
+        return _of_shell(program, argv[1:])
+    if _is_python(program):
+        return _of_python(program, argv[1:])
+    if program in LAUNCHERS:
+        return _of_launcher(program, argv[1:])
     return _clip(program)
 
 
-def _inline_code(argv: Sequence[str], program: str) -> str | None:
-    """The text after ``-c`` of a shell or Python, None if a script or module comes first."""
-    if program not in SHELLS and not _is_python(program):
-        return None
-    for place, part in enumerate(argv[1:], start=1):
-        if _is_script(part) or part == "-m":
-            return None
-        if part == "-c":
-            return "".join(argv[place + 1 : place + 2])
-    return None
-
-
-def _module(argv: Sequence[str], program: str) -> str | None:
-    """The module after ``-m`` or ``--module``, unless it is itself a launcher of a script."""
-    if program in SHELLS:
-        return None
-    for place, part in enumerate(argv[1:-1], start=1):
+def _of_shell(program: str, arguments: Sequence[str]) -> str:
+    for place, part in enumerate(arguments):
+        if part.startswith("-") and not part.startswith("--") and part.endswith("c"):
+            inline = "".join(arguments[place + 1 : place + 2])
+            return _of_inline(program, inline)
         if _is_script(part):
-            return None
-        names_module = part == "-m" or (part == "--module" and program in LAUNCHERS)
-        if names_module and not argv[place + 1].startswith(_MODULES_THAT_LAUNCH):
-            return argv[place + 1]
-    return None
+            return _clip(_stem(part))
+    script = next((part for part in arguments if not part.startswith(("-", "+"))), program)
+    return _clip(_stem(script))
+
+
+def _of_inline(program: str, text: str) -> str:
+    """The first command of a shell's text that does not only prepare."""
+    try:
+        words = list(shlex.shlex(text, posix=True, punctuation_chars=";&|"))
+    except ValueError:  # an open quote
+        words = text.replace("'", " ").replace('"', " ").split()
+    command: list[str] = []
+    for word in [*words, ";"]:
+        if word not in _CUTS:
+            command.append(word)
+            continue
+        meant = without_assignments(command)
+        if meant and meant[0] not in _PREPARES:
+            return default_name(meant)
+        command = []
+    return _clip(program)
+
+
+def _of_python(program: str, arguments: Sequence[str]) -> str:
+    """The module after ``-m``, else the first argument that is no option of the interpreter."""
+    at = 0
+    while at < len(arguments):
+        part, rest = arguments[at], arguments[at + 1 :]
+        if part in _VALUED_OF_PYTHON:
+            at += 2
+            continue
+        if not part.startswith("-"):
+            return _of_file(part)
+        option, glued = _last_option(part)
+        if option == "c" or part == "-":
+            break
+        if option == "m":
+            module, rest = (glued, rest) if glued else ("".join(rest[:1]), rest[1:])
+            if _launches(module):
+                return _of_launcher(program, rest)
+            return _of_module(module, program)
+        at += 1
+    return _clip(program)
+
+
+def _last_option(part: str) -> tuple[str, str]:
+    """``-um`` ends in ``m``; ``-mpkg`` is ``m`` with its value glued on."""
+    if part.startswith("--"):
+        return "", ""
+    for place, letter in enumerate(part[1:], start=1):
+        if letter in "cm":
+            return letter, part[place + 1 :]
+        if letter in "WX":
+            return "", ""
+    return "", ""
+
+
+def _of_launcher(program: str, arguments: Sequence[str]) -> str:
+    for place, part in enumerate(arguments):
+        rest = arguments[place + 1 :]
+        if part in {"-m", "--module"} and rest and not _launches(rest[0]):
+            return _of_module(rest[0], program)
+        if _is_script(part):
+            return _of_file(part)
+        if rest and _starts_others(_stem(part)) and not part.startswith("-"):
+            return default_name(arguments[place:])
+    return _clip(program)
+
+
+def _starts_others(program: str) -> bool:
+    return _is_python(program) or program in SHELLS | LAUNCHERS or program in WRAPPERS
+
+
+def _launches(module: str) -> bool:
+    parts = module.split(".")
+    return not _MODULES_THAT_LAUNCH.isdisjoint({parts[0], ".".join(parts[:2])})
+
+
+def _of_module(module: str, program: str) -> str:
+    return _clip(module.removesuffix(".__main__").rpartition(".")[2] or program)
+
+
+def _of_file(path: str) -> str:
+    """A script's stem; of a package's ``__main__.py`` the package's."""
+    stem = _stem(path)
+    if stem != "__main__":
+        return _clip(stem)
+    return _clip(_stem(path.rstrip("/").rpartition("/")[0]) or stem)
 
 
 def _is_python(program: str) -> bool:
-    return program.rstrip("0123456789.") in {"python", "pypy"}
+    return program.removesuffix("-dbg").rstrip("0123456789.") in {"python", "pypy", "ipython"}
 
 
 def _is_script(part: str) -> bool:

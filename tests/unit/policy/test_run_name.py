@@ -29,6 +29,55 @@ from pfid.policy.run_name import default_name
         ("llamafactory-cli train a.yaml", "llamafactory-cli"),
         ("my.tool x.py", "my.tool"),
         ("/", "run"),
+        ("nohup python x.py", "x"),
+        ("nohup ./train", "train"),
+        ("env A=b python x.py", "x"),
+        ("env -i -u HOME A=b ./x", "x"),
+        ("nice -n 5 python x.py", "x"),
+        ("nice -n5 ./x", "x"),
+        ("nice --adjustment=5 ./x", "x"),
+        ("nohup nice -n 5 env A=b python -u x.py", "x"),
+        ("timeout -k 5 10m ./train --lr 1", "train"),
+        ("timeout 10 python -m pkg.train", "train"),
+        ("taskset -c 0-3 python x.py", "x"),
+        ("numactl -N 0 --membind=0 ./x", "x"),
+        ("stdbuf -oL -e 0 ./x", "x"),
+        ("sudo -u bob A=b python x.py", "x"),
+        ("setsid -- ./x", "x"),
+        ("time -f %e python x.py", "x"),
+        ("nohup torchrun --nproc-per-node 4 x.py", "x"),
+        ("accelerate launch x.py", "x"),
+        ("accelerate launch --num_processes 2 -m pkg.x", "x"),
+        ("torchrun x.py", "x"),
+        ("srun -N 2 python -u x.py", "x"),
+        ("srun -N 2 bash run.sh", "run"),
+        ("mpirun -np 2 env A=b python x.py", "x"),
+        ("nsys profile -o out python x.py", "x"),
+        ("conda run -n main python x.py", "x"),
+        ("conda install x.py", "conda"),
+        ("uv run --with torch python x.py", "x"),
+        ("uv pip install x.py", "uv"),
+        ("poetry run ./x", "x"),
+        ("python -m pkg.mod", "mod"),
+        ("python -um pkg.mod", "mod"),
+        ("python -mpkg.mod", "mod"),
+        ("python -W ignore -X dev x.py", "x"),
+        ("python -Wignore::DeprecationWarning:mod x.py", "x"),
+        ("python -m cProfile -o out.prof x.py", "x"),
+        ("python -m profile_run.sft", "sft"),
+        ("python train", "train"),
+        ("python pkg/__main__.py", "pkg"),
+        ("python -m", "python"),
+        ("python -", "python"),
+        ("python -u", "python"),
+        ("python", "python"),
+        ("nohup", "nohup"),
+        ("env", "env"),
+        ("env A=b", "env"),
+        ("timeout 10", "timeout"),
+        ("torchrun", "torchrun"),
+        ("bash train", "train"),
+        ("bash", "bash"),
     ],
 )
 def test_the_name_is_the_stem_of_what_is_run(argv, name):
@@ -37,6 +86,10 @@ def test_the_name_is_the_stem_of_what_is_run(argv, name):
 
 def test_a_shells_inline_command_is_named_after_what_it_runs():
     assert default_name(["bash", "-c", "python train.py --lr 1"]) == "train"
+    assert default_name(["bash", "-lc", "A=1 exec nohup python train.py > log 2>&1"]) == "train"
+    assert default_name(["sh", "-c", "cd /w && . env.sh; python -m pkg.sft"]) == "sft"
+    assert default_name(["sh", "-c", "cd /w"]) == "sh"
+    assert default_name(["sh", "-c", "python 'b/train.py"]) == "train"
     assert default_name(["bash", "-c", ""]) == "bash"
     assert default_name(["bash", "-c"]) == "bash"
 
