@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from pfid.adapters.control_client import ControlClient
 from pfid.adapters.process_identity import machine_id
+from pfid.bootstrap.unanswered import STARTING_S, Unanswered, unanswered
 from pfid.config.paths import daemon_socket, engine_dir, engine_socket, runs_dir
 from pfid.domain.errors import ControlError, PfidError, WireError
 from pfid.domain.snapshot import DaemonHealth, Snapshot
@@ -52,10 +53,17 @@ class Source:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gathered:
-    """All sources, and those that should have answered and did not."""
+    """All sources, and those that should have answered and did not.
+
+    Attributes:
+        sources: those that know something.
+        problems: who did not answer and should have; ``unanswered`` runs among them.
+        unanswered: the user's living runs that no source knows.
+    """
 
     sources: tuple[Source, ...] = ()
     problems: tuple[str, ...] = ()
+    unanswered: tuple[Unanswered, ...] = ()
 
 
 @dataclass(slots=True)
@@ -64,6 +72,7 @@ class _Gathering:
     now_s: float
     sources: list[Source] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+    unreadable: dict[str, str] = field(default_factory=dict)
 
 
 def gather(environ: Mapping[str, str], *, now_s: float, ended_after_s: float) -> Gathered:
@@ -79,9 +88,16 @@ def gather(environ: Mapping[str, str], *, now_s: float, ended_after_s: float) ->
     """
     found = _Gathering(ended_after_s, now_s)
     _ask_daemon(found, daemon_socket(environ), named=bool(environ.get("PFID_SOCKET")))
-    for run_dir in _run_dirs(environ, found):
-        _ask_engine(found, run_dir)
-    return Gathered(sources=tuple(found.sources), problems=tuple(found.problems))
+    silent = [d for d in _run_dirs(environ, found) if not _ask_engine(found, d)]
+    known = frozenset(v.run.run_id for s in found.sources for v in s.snapshot.runs)
+    left = unanswered(environ, silent, known, now_s)
+    for each in left:  # what its engine is just writing cannot be read yet
+        found.unreadable[each.run_id] = each.sentence
+    return Gathered(
+        sources=tuple(found.sources),
+        problems=(*found.problems, *found.unreadable.values()),
+        unanswered=tuple(left),
+    )
 
 
 def _ask_daemon(found: _Gathering, socket: Path, *, named: bool) -> None:
@@ -101,7 +117,7 @@ def _ask_daemon(found: _Gathering, socket: Path, *, named: bool) -> None:
 def _run_dirs(environ: Mapping[str, str], found: _Gathering) -> list[Path]:
     try:
         folder = runs_dir(environ, machine_id())
-        return sorted(d for d in folder.iterdir() if engine_dir(d).is_dir())
+        return sorted(d for d in folder.iterdir() if _may_have_engine(d, found.now_s))
     except FileNotFoundError:
         return []
     except (OSError, PfidError) as error:
@@ -109,7 +125,13 @@ def _run_dirs(environ: Mapping[str, str], found: _Gathering) -> list[Path]:
         return []
 
 
-def _ask_engine(found: _Gathering, run_dir: Path) -> None:
+def _may_have_engine(run_dir: Path, now_s: float) -> bool:
+    """A run that has just begun may be about to get one."""
+    return engine_dir(run_dir).is_dir() or now_s - run_dir.stat().st_mtime < STARTING_S
+
+
+def _ask_engine(found: _Gathering, run_dir: Path) -> bool:
+    """Whether there was anything to be heard of the run."""
     socket, state = engine_socket(run_dir), engine_dir(run_dir) / STATE_FILE
     if socket.exists():
         try:
@@ -118,16 +140,21 @@ def _ask_engine(found: _Gathering, run_dir: Path) -> None:
             pass  # killed and left its socket behind, or about to end: its file says more
         except WireError as error:
             found.problems.append(f"{socket}: {error}")
-            return
+            return True
         else:
-            return
+            return True
     try:
-        if state.stat().st_mtime >= found.ended_after_s:
-            found.sources.append(_left_behind(state, found.now_s))
+        if state.stat().st_mtime < found.ended_after_s:
+            return True
+        left = _left_behind(state, found.now_s)
     except FileNotFoundError:
-        return  # an engine that has only just begun
+        return False  # an engine that has only just begun
     except (OSError, PfidError) as error:
-        found.problems.append(str(error))
+        found.unreadable[run_dir.name] = str(error)
+        return False
+    if left.snapshot.runs:
+        found.sources.append(left)
+    return bool(left.snapshot.runs)
 
 
 def _asked(kind: SourceKind, socket: Path) -> Source:

@@ -11,8 +11,8 @@ from pfid.bootstrap.event_sources import Heard, Listening, merged
 from pfid.bootstrap.run_lookup import look_up
 from pfid.bootstrap.sources import Gathered, SourceKind, living
 from pfid.cli.colours import outcome_cell
-from pfid.cli.gathering import gathered, nobody
-from pfid.cli.output import Cell, Exit, emit_json, emit_json_line, error, note, table
+from pfid.cli.gathering import gathered, nobody, not_chosen
+from pfid.cli.output import Cell, Exit, emit_json, emit_json_line, note, table
 from pfid.cli.shapes import event_json
 from pfid.cli.times import rfc3339
 from pfid.formats.untrusted import printable
@@ -38,13 +38,12 @@ def command(ctx: click.Context, follow: bool, as_json: bool, run: str | None, li
     """
     found = gathered(everything=True)
     if not found.sources:
-        nobody()
+        nobody(found)
         ctx.exit(Exit.UNKNOWN)
     try:
         run_id = None if run is None else look_up(found, run).view.run.run_id
     except RunChoiceError as problem:
-        error(str(problem))
-        ctx.exit(Exit.USAGE)
+        ctx.exit(not_chosen(found, run or "", problem))
     listening = Listening(run_id=run_id)
     newest = merged(listening.hear(found))[-limit:]
     if follow:

@@ -5,8 +5,9 @@ import time
 from typing import Final
 
 from pfid.bootstrap.sources import Gathered, gather
-from pfid.cli.output import Exit, note
+from pfid.cli.output import Exit, error, note
 from pfid.domain.outcome import Outcome
+from pfid.policy.run_choice import RunChoiceError
 
 RECENT_S: Final = 86_400.0
 """Without ``--all`` runs are shown that live or ended within the last day."""
@@ -41,6 +42,22 @@ def gathered(*, everything: bool, said: set[str] | None = None) -> Gathered:
     return found
 
 
-def nobody() -> None:
-    """Say that there is nothing to look at, and what to do about it."""
-    note("no daemon answers and this user has no runs; start one with `pfid run -- COMMAND`")
+def nobody(found: Gathered) -> None:
+    """Say that there is nothing to look at, and what to do about it.
+
+    Where a run lives whose engine is not up yet, :func:`gathered` has said so.
+    """
+    if not found.unanswered:
+        note("no daemon answers and this user has no runs; start one with `pfid run -- COMMAND`")
+
+
+def not_chosen(found: Gathered, wanted: str, problem: RunChoiceError) -> Exit:
+    """Say why no run is meant, and return what to exit with.
+
+    A run that lives and whose engine is not up yet is none of those that can be chosen;
+    :func:`gathered` has said what is known of it.
+    """
+    if any(each.is_meant(wanted) for each in found.unanswered):
+        return Exit.UNKNOWN
+    error(str(problem))
+    return Exit.USAGE

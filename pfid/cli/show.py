@@ -11,10 +11,10 @@ from pfid.bootstrap.gpu_look import gpus_of_run
 from pfid.bootstrap.run_lookup import look_up
 from pfid.bootstrap.sources import Gathered
 from pfid.cli.colours import outcome_cell, state_cell
-from pfid.cli.gathering import EXITS, gathered, nobody
+from pfid.cli.gathering import EXITS, gathered, nobody, not_chosen
 from pfid.cli.gpu_shapes import gpu_json
 from pfid.cli.gpu_text import sentence
-from pfid.cli.output import Cell, Exit, emit_json, error, facts, table
+from pfid.cli.output import Cell, Exit, emit_json, facts, table
 from pfid.cli.shapes import event_json, run_json, stop_json, verdicts_json
 from pfid.cli.times import age, rfc3339
 from pfid.domain.gpu_view import GpuView
@@ -39,13 +39,12 @@ def command(ctx: click.Context, run: str, as_json: bool) -> None:
     """
     found = gathered(everything=True)
     if not found.sources:
-        nobody()
+        nobody(found)
         ctx.exit(Exit.UNKNOWN)
     try:
         details = look_up(found, run)
     except RunChoiceError as problem:
-        error(str(problem))
-        ctx.exit(Exit.USAGE)
+        ctx.exit(not_chosen(found, run, problem))
     states = gate_states(g for source in found.sources for g in source.snapshot.gates)
     details = replace(details, verdicts=tuple(believed(v, states) for v in details.verdicts))
     gpus = _gpus(found, details)

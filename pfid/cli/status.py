@@ -39,7 +39,7 @@ def command(ctx: click.Context, as_json: bool, everything: bool) -> None:
     elif found.sources:
         _print(found, seen)
     if not found.sources:
-        nobody()
+        nobody(found)
     ctx.exit(_exit(found, seen))
 
 

@@ -10,7 +10,7 @@ import click
 from pfid.bootstrap.gpu_look import gpus_of_run
 from pfid.bootstrap.run_lookup import look_up
 from pfid.bootstrap.sources import Source
-from pfid.cli.gathering import gathered, nobody
+from pfid.cli.gathering import gathered, nobody, not_chosen
 from pfid.cli.output import Exit, error, note
 from pfid.cli.report.document import Reported, report
 from pfid.cli.report.step_times import Text, recorded_logs, step_times
@@ -47,13 +47,12 @@ def command(
     """
     found = gathered(everything=True)
     if not found.sources:
-        nobody()
+        nobody(found)
         ctx.exit(Exit.UNKNOWN)
     try:
         details = look_up(found, run)
     except RunChoiceError as problem:
-        error(str(problem))
-        ctx.exit(Exit.USAGE)
+        ctx.exit(not_chosen(found, run, problem))
     shown = _reported(details, found.sources, logs, with_evidence=not no_evidence)
     _write(ctx, report(shown), html)
 
