@@ -1,1 +1,27 @@
-"""What a training process imports: standard library only, Python 3.9 syntax."""
+"""What a training process imports: standard library only, Python 3.9 syntax.
+
+``from pfid.trainer import cache_key`` loads the one file that holds it and no other.
+"""
+
+from importlib import import_module
+from typing import Any, List
+
+_FILE_OF = {
+    "PairedBucketSampler": "paired_bucket",
+    "accepts": "signature",
+    "cache_key": "content_key",
+    "content_sha256": "content_key",
+    "optimizer_steps": "step_arithmetic",
+    "step_time_summary": "step_times",
+    "warmup_steps_from_ratio": "step_arithmetic",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _FILE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_FILE_OF[name]}"), name)
+
+
+def __dir__() -> List[str]:
+    return sorted([*globals(), *_FILE_OF])
