@@ -26,11 +26,16 @@ from pfid.wire.control import GetSnapshot, SnapshotReply, StopIntent
 from pfid.wire.record import RecordedProcess, RecordedStop, RunRecord, recorded
 from pfid.wire.snapshots import snapshot_of
 
+_ROOT: Final = 0
 _TIMEOUT_S: Final = 5.0
 
 
 class NoSuchRunError(LaunchError):
     """Nothing that could be stopped goes by that name."""
+
+
+class OthersRunError(LaunchError):
+    """The run is another user's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,11 +46,19 @@ class Target:
         run_id: its id.
         process: the captured process.
         record: the asker's own record; None if the daemon alone knows the run.
+        uid: whose it is, by the daemon's word; None where it is the asker's own record.
+        username: likewise.
     """
 
     run_id: str
     process: RecordedProcess
     record: RunRecord | None = None
+    uid: int | None = None
+    username: str = ""
+
+    def may_stop(self, uid: int) -> bool:
+        """Whether that user may signal it."""
+        return uid == _ROOT or self.uid is None or self.uid == uid
 
 
 class BoxEnding:
@@ -84,19 +97,31 @@ def find_target(environ: Mapping[str, str], wanted: str) -> Target:
 
     Raises:
         NoSuchRunError: if no run that lives goes by it, or several do.
+        OthersRunError: if it is another user's, naming whom to ask.
     """
     processes = BoxProcesses()
     records = user_records(environ)
     own = [r for r in _own(records, wanted) if _lives(r, processes)]
     if own:
         return Target(run_id=own[0].run_id, process=own[0].process, record=own[0])
-    found = _known_to_daemon(environ, wanted)
+    known = _known_to_daemon(environ, wanted)
+    found = [target for target in known if target.may_stop(os.getuid())]
+    if known and not found:
+        raise OthersRunError(_whose(known[0]))
     if len(found) > 1:
         ids = ", ".join(sorted(target.run_id for target in found))
         raise NoSuchRunError(f"several runs go by {wanted!r}; say which: {ids}")
     if not found:
         raise NoSuchRunError(f"no run that lives goes by {wanted!r}; `pfid status` lists them")
     return found[0]
+
+
+def _whose(target: Target) -> str:
+    owner = target.username or f"uid {target.uid}"
+    return (
+        f"{target.run_id} is a run of {owner}, and only its owner or root can stop it; "
+        f"ask {owner}, or as root: pfid stop {target.run_id}"
+    )
 
 
 def _own(records: RunRecords, wanted: str) -> list[RunRecord]:
@@ -121,7 +146,12 @@ def _known_to_daemon(environ: Mapping[str, str], wanted: str) -> list[Target]:
     except (ControlError, WireError):
         return []
     return [
-        Target(run_id=view.run.run_id, process=recorded(view.run.identity))
+        Target(
+            run_id=view.run.run_id,
+            process=recorded(view.run.identity),
+            uid=view.run.uid,
+            username=view.run.username,
+        )
         for view in snapshot.runs
         if view.end is None and wanted in {view.run.run_id, view.run.name}
     ]
@@ -177,19 +207,23 @@ def _announce(
             records.commit_stop(target.run_id, said)
         except StateError as error:
             say(f"{error}; a launcher with --restart may launch it again")
-    sockets = [paths.daemon_socket(environ), paths.engine_socket(records.run_dir(target.run_id))]
-    told = [_tell(socket, StopIntent(run_id=target.run_id, why=why)) for socket in sockets]
-    if not any(problem is None for problem in told):
-        say(f"no watcher was told who stops {target.run_id}: {'; '.join(filter(None, told))}")
+    watchers = {"the box's daemon": paths.daemon_socket(environ)}
+    if target.record is not None:
+        watchers["its own engine"] = paths.engine_socket(records.run_dir(target.run_id))
+    intent = StopIntent(run_id=target.run_id, why=why)
+    told = {who: _tell(socket, intent) for who, socket in watchers.items()}
+    if None not in told.values():
+        said = "; ".join(f"{who}: {problem}" for who, problem in told.items())
+        say(f"no watcher was told who stops {target.run_id} ({said})")
 
 
 def _tell(socket: Path, intent: StopIntent) -> str | None:
-    """None if it was noted; why not otherwise."""
+    """None if it was noted; why not otherwise. Where a socket lies is nothing to the person."""
     try:
         with ControlClient(socket, _TIMEOUT_S) as client:
             reply = client.call(intent)
-    except ControlError as error:
-        return str(error)
+    except ControlError:
+        return "does not answer"
     return getattr(reply, "message", None)
 
 

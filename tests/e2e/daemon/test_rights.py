@@ -110,6 +110,30 @@ said.append(ask(Reload()))
     assert child.wait(20) is not None
 
 
+def test_stopping_anothers_run_says_whose_it_is_and_what_to_do(box, home):
+    mine = box.child("setpriv", f"--reuid={USER}", "--clear-groups", "sleep", "600")
+    box.until("it is the user's", lambda: _uid(mine.pid) == USER)
+    assert isinstance(box.register(mine.pid, "theirs"), Registered)
+    done = subprocess.run(
+        [
+            *("setpriv", f"--reuid={OTHER}", f"--regid={OTHER}", "--clear-groups"),
+            *(sys.executable, "-P", "-m", "pfid", "stop", "theirs", "--why", "spite"),
+        ],
+        env=box.environ | {"HOME": f"/nonexistent-{OTHER}"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"theirs is a run of {USER}" in done.stderr
+    assert "or as root: pfid stop theirs" in done.stderr
+    assert "control.sock" not in done.stderr
+    assert "nonexistent" not in done.stderr
+    assert mine.poll() is None
+    assert box.run("theirs")["stop"] is None
+
+
 def test_others_see_verdicts_and_figures_but_no_evidence(box, home):
     mine = box.child("setpriv", f"--reuid={USER}", "--clear-groups", "sleep", "600")
     box.until("it is the user's", lambda: _uid(mine.pid) == USER)
