@@ -223,9 +223,19 @@ def build_box(records: RunRecords, children: BoxChildren, say: Callable[[str], N
 
 
 def build_launcher(
-    environ: Mapping[str, str], children: BoxChildren, say: Callable[[str], None]
+    environ: Mapping[str, str],
+    children: BoxChildren,
+    say: Callable[[str], None],
+    *,
+    shown: bool = True,
 ) -> Launcher:
     """Join launching to this box.
+
+    Args:
+        environ: of the launcher.
+        children: starting and waiting.
+        say: tells the person.
+        shown: whether a child's output is shown as well, where somebody looks.
 
     Raises:
         ConfigError: if the environment names no home.
@@ -235,7 +245,7 @@ def build_launcher(
     return Launcher(
         box=build_box(records, children, say),
         watchers=BoxWatchers(environ, records),
-        echo=_echo,
+        echo=_echo if shown else _no_echo,
     )
 
 
@@ -247,6 +257,10 @@ def nonce() -> str:
 def utc_stamp(at_s: float) -> str:
     """``YYYYMMDDTHHMMSSZ``."""
     return time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(at_s))
+
+
+def _no_echo(_: Sequence[RecordedLog], __: str) -> None:
+    return None
 
 
 def _echo(logs: Sequence[RecordedLog], first_line: str) -> LogEcho | None:

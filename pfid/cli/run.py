@@ -2,13 +2,18 @@
 
 import os
 import sys
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from pfid.domain.errors import ExecError, PfidError
 from pfid.domain.names import RUN_NAME_MAX_CHARS
 from pfid.formats.untrusted import printable
+
+if TYPE_CHECKING:
+    from pfid.launch.run import Ran
+    from pfid.wire.record import RunRecord
 
 REFUSED: Final = 125
 """Exit status of pfid's own refusals; every other one is the child's."""
@@ -66,6 +71,13 @@ def _name(_: click.Context, __: click.Parameter, value: str | None) -> str | Non
     metavar="SECONDS",
     help="How long a step should take.",
 )
+@click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Print one JSON object when the run is over, and nothing else on stdout: CMD's output "
+    "goes to the log alone.",
+)
 @click.argument("command_line", nargs=-1, required=True, type=click.UNPROCESSED, metavar="CMD...")
 def command(**options: Any) -> None:
     """Launch CMD under watch, and wait for it.
@@ -79,32 +91,39 @@ def command(**options: Any) -> None:
     The exit status is CMD's (128+n for signal n); pfid's own refusals are 125, a command that
     cannot be executed is 126 or 127.
     """
+    from pfid.policy.run_name import default_name
+
+    name = options["name"] or default_name(options["command_line"])
+    attempts: Sequence[RunRecord] = ()
+    problem = ""
     try:
-        code = _launch(options)
+        ran = _launch(name, options)
+        code, attempts, problem = ran.shell_code, ran.attempts, ran.problem
     except ExecError as error:
         _say(str(error))
-        code = error.exit_code
+        code, problem = error.exit_code, str(error)
     except PfidError as error:
         for line in str(error).splitlines():
             _say(line)
-        code = REFUSED
+        code, problem = REFUSED, str(error)
+    if options["as_json"]:
+        from pfid.cli.run_json import emit_run
+
+        emit_run(name, code, attempts, problem)
     sys.exit(code)
 
 
-def _launch(options: dict[str, Any]) -> int:
+def _launch(name: str, options: dict[str, Any]) -> "Ran":
     from pfid.bootstrap.gpu_guard import refuse_orphaned_gpus
     from pfid.bootstrap.launch import BoxChildren, build_launcher
     from pfid.launch.request import LaunchRequest
     from pfid.launch.run import run
-    from pfid.policy.run_name import default_name
 
-    argv: tuple[str, ...] = options["command_line"]
-    name = options["name"] or default_name(argv)
     cwd = os.getcwd()  # noqa: PTH109 - a plain string
     logs = options["logs"] or (f"{name.replace('/', '-').lstrip('.') or 'run'}.log",)
     request = LaunchRequest(
         name=name,
-        argv=argv,
+        argv=options["command_line"],
         log_paths=tuple(dict.fromkeys(os.path.join(cwd, log) for log in logs)),  # noqa: PTH118
         environ=dict(os.environ),
         cwd=cwd,
@@ -113,7 +132,8 @@ def _launch(options: dict[str, Any]) -> int:
     )
     refuse_orphaned_gpus(request.environ)
     with BoxChildren() as children:
-        return run(build_launcher(request.environ, children, _say), request)
+        launcher = build_launcher(request.environ, children, _say, shown=not options["as_json"])
+        return run(launcher, request)
 
 
 def _say(text: str) -> None:

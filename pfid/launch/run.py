@@ -33,16 +33,31 @@ class Launcher:
     echo: Callable[[Sequence[RecordedLog], str], Echo | None]
 
 
-def run(launcher: Launcher, request: LaunchRequest) -> int:
-    """Launch and wait; the exit status is the last child's, as a shell shows it.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ran:
+    """What it came to.
+
+    Attributes:
+        shell_code: exit status of the last child, as a shell shows it.
+        attempts: the record of each launch, oldest first.
+        problem: why it was not launched again though it should have been, "" if nothing is wrong.
+    """
+
+    shell_code: int
+    attempts: tuple[RunRecord, ...]
+    problem: str = ""
+
+
+def run(launcher: Launcher, request: LaunchRequest) -> Ran:
+    """Launch and wait.
 
     Raises:
         LaunchError: if the first launch is refused or fails.
         StateError: if it cannot be recorded.
     """
     box = launcher.box
-    attempt = 1
-    started = start(box, request, attempt)
+    started = start(box, request, 1)
+    attempts: list[RunRecord] = []
     while True:
         outcome = _see_through(launcher, started)
         stopped = box.records.stop_of(started.record.run_id) is not None
@@ -53,15 +68,17 @@ def run(launcher: Launcher, request: LaunchRequest) -> int:
             stopped_by_operator=stopped,
         )
         record = _note_end(box, started.record, outcome.status, waiting=again)
+        attempts.append(record)
+        code = outcome.status.shell_code
         if not again or not _pause(box, record):
-            return outcome.status.shell_code
-        attempt += 1
+            return Ran(shell_code=code, attempts=tuple(attempts))
         try:
-            started = start(box, request, attempt)
+            started = start(box, request, len(attempts) + 1)
         except (LaunchError, StateError) as error:
-            box.say(f"{request.name} is not relaunched: {error}")
+            problem = f"{request.name} is not relaunched: {error}"
+            box.say(problem)
             _note_waiting_over(box, record)
-            return outcome.status.shell_code
+            return Ran(shell_code=code, attempts=tuple(attempts), problem=problem)
 
 
 def _see_through(launcher: Launcher, started: Started) -> Supervised:
