@@ -6,9 +6,25 @@ from typing import Any, NoReturn, cast
 from pfid.domain.errors import PortNotSetUpError
 from pfid.domain.verdict import BOX, Entity
 from pfid.spec.ports.clock import ClockPort
+from pfid.spec.ports.facts import FactsPort
 from pfid.spec.ports.gates import GatesPort
+from pfid.spec.ports.git import GitPort
 from pfid.spec.ports.gpus import GpusPort
 from pfid.spec.ports.log import LogPort
+from pfid.spec.ports.preflight import (
+    CacheKeyFacts,
+    CardsFacts,
+    DeclaredFacts,
+    FiguresFacts,
+    KwargsFacts,
+    MetricsFacts,
+    NameFacts,
+    RotationFacts,
+    SuiteFacts,
+    TreeFacts,
+    WatchdogFacts,
+)
+from pfid.spec.ports.python import PythonPort
 from pfid.spec.ports.run import RunPort
 from pfid.spec.ports.steps import StepsPort
 
@@ -44,6 +60,19 @@ class World:
         log: what its log says.
         gates: the standing of pfid's own checks.
         gpus: the GPUs of the box, and those the subject is about.
+        git: the repository of the training code.
+        python: the training interpreter.
+        tree: the working tree of the project that will be launched.
+        suite: its tests.
+        cache_key: its cache key.
+        kwargs: its arguments, held against installed classes.
+        declared: its configuration.
+        rotation: what a relaunch does to its log.
+        watchdog: who will watch it.
+        metrics: its metrics, asked what is known.
+        figures: superseded figures in its repository.
+        launched: whether a run of its name lives.
+        cards: the GPUs it will use.
     """
 
     subject: Entity = BOX
@@ -53,3 +82,16 @@ class World:
     log: LogPort = _not_set_up("log")  # noqa: RUF009 - frozen
     gates: GatesPort = _not_set_up("gates")  # noqa: RUF009 - frozen
     gpus: GpusPort = _not_set_up("gpus")  # noqa: RUF009 - frozen
+    git: GitPort = _not_set_up("git")  # noqa: RUF009 - frozen
+    python: PythonPort = _not_set_up("python")  # noqa: RUF009 - frozen
+    tree: FactsPort[TreeFacts] = _not_set_up("tree")  # noqa: RUF009 - frozen
+    suite: FactsPort[SuiteFacts | None] = _not_set_up("suite")  # noqa: RUF009 - frozen
+    cache_key: FactsPort[CacheKeyFacts | None] = _not_set_up("cache_key")  # noqa: RUF009 - frozen
+    kwargs: FactsPort[KwargsFacts | None] = _not_set_up("kwargs")  # noqa: RUF009 - frozen
+    declared: FactsPort[DeclaredFacts | None] = _not_set_up("declared")  # noqa: RUF009 - frozen
+    rotation: FactsPort[RotationFacts | None] = _not_set_up("rotation")  # noqa: RUF009 - frozen
+    watchdog: FactsPort[WatchdogFacts] = _not_set_up("watchdog")  # noqa: RUF009 - frozen
+    metrics: FactsPort[MetricsFacts | None] = _not_set_up("metrics")  # noqa: RUF009 - frozen
+    figures: FactsPort[FiguresFacts | None] = _not_set_up("figures")  # noqa: RUF009 - frozen
+    launched: FactsPort[NameFacts | None] = _not_set_up("launched")  # noqa: RUF009 - frozen
+    cards: FactsPort[CardsFacts | None] = _not_set_up("cards")  # noqa: RUF009 - frozen

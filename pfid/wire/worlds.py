@@ -14,10 +14,26 @@ from pfid.domain.step import StepEvent
 from pfid.domain.step_summary import Baseline, StepSummary
 from pfid.domain.verdict import Entity
 from pfid.spec.fakes import FixedClock, FixedGates, FixedLog, FixedRun, FixedSteps
+from pfid.spec.fakes_facts import FixedFacts
 from pfid.spec.fakes_gpus import FixedGpus
+from pfid.spec.fakes_launch import FixedGit
 from pfid.spec.ports.gates import GateFacts
+from pfid.spec.ports.git import GitFacts
 from pfid.spec.ports.gpus import AchievedFlops, GpuCount, GpuState, SamplerFacts
 from pfid.spec.ports.log import LogFacts
+from pfid.spec.ports.preflight import (
+    CacheKeyFacts,
+    CardsFacts,
+    DeclaredFacts,
+    FiguresFacts,
+    KwargsFacts,
+    MetricsFacts,
+    NameFacts,
+    RotationFacts,
+    SuiteFacts,
+    TreeFacts,
+    WatchdogFacts,
+)
 from pfid.spec.ports.run import RunFacts
 from pfid.spec.ports.steps import Progress
 from pfid.spec.world import World
@@ -65,8 +81,34 @@ class LogData(msgspec.Struct, frozen=True):
     facts: LogFacts | None
 
 
+class GitData(msgspec.Struct, frozen=True):
+    """What the git port says."""
+
+    facts: GitFacts
+    tracked: tuple[str, ...] | None
+
+
+FACTS: Final[dict[str, Any]] = {
+    "tree": TreeFacts,
+    "suite": SuiteFacts | None,
+    "cache_key": CacheKeyFacts | None,
+    "kwargs": KwargsFacts | None,
+    "declared": DeclaredFacts | None,
+    "rotation": RotationFacts | None,
+    "watchdog": WatchdogFacts,
+    "metrics": MetricsFacts | None,
+    "figures": FiguresFacts | None,
+    "launched": NameFacts | None,
+    "cards": CardsFacts | None,
+}
+"""Ports with one question (pfid.spec.ports.facts), and what each answers."""
+
+
 class WorldData(msgspec.Struct, frozen=True, kw_only=True):
-    """A world; a port that is not set up is None, one that cannot be read stands in ``errors``."""
+    """A world; a port that is not set up is None, one that cannot be read stands in ``errors``.
+
+    ``facts`` holds what ports with one question say, as plain data.
+    """
 
     subject: Entity
     clock: ClockData | None = None
@@ -75,12 +117,15 @@ class WorldData(msgspec.Struct, frozen=True, kw_only=True):
     log: LogData | None = None
     gates: GatesData | None = None
     gpus: GpusData | None = None
+    git: GitData | None = None
+    facts: dict[str, Any] = {}
     errors: dict[str, str] = {}
 
 
 def world_data(world: World, reads: tuple[str, ...]) -> WorldData:
     """Read the named ports of a world. Never raises PortError; it travels."""
     ports: dict[str, Any] = {}
+    facts: dict[str, Any] = {}
     errors: dict[str, str] = {}
     for name in reads:
         reader = _READERS.get(name)
@@ -88,10 +133,18 @@ def world_data(world: World, reads: tuple[str, ...]) -> WorldData:
             errors[name] = f"there is no port {name}"
             continue
         try:
-            ports[name] = reader(world)
+            (facts if name in FACTS else ports)[name] = reader(world)
         except PortError as error:
             errors[name] = str(error)
-    return WorldData(subject=world.subject, errors=errors, **ports)
+    return WorldData(subject=world.subject, facts=facts, errors=errors, **ports)
+
+
+def _facts_of(name: str) -> Callable[[World], Any]:
+    return lambda world: msgspec.to_builtins(getattr(world, name).facts())
+
+
+def _does_not_travel() -> NoReturn:
+    raise PortError("the training interpreter answers pfid's own checks only, not a plugin's")
 
 
 _READERS: Final[dict[str, Callable[[World], Any]]] = {
@@ -105,6 +158,9 @@ _READERS: Final[dict[str, Callable[[World], Any]]] = {
     "gpus": lambda w: GpusData(
         w.gpus.sampler(), w.gpus.count(), w.gpus.all(), w.gpus.mine(), w.gpus.achieved()
     ),
+    "git": lambda w: GitData(w.git.facts(), w.git.tracked()),
+    "python": lambda _: _does_not_travel(),
+    **{name: _facts_of(name) for name in FACTS},
 }
 PORTS: Final = frozenset(_READERS)
 """Every port a world has; a test holds it against World."""
@@ -137,6 +193,11 @@ def world_from(data: WorldData) -> World:
         ports["gates"] = FixedGates(standing=data.gates.gates)
     if data.gpus is not None:
         ports["gpus"] = _gpus(data.gpus)
+    if data.git is not None:
+        ports["git"] = FixedGit(looked=data.git.facts, files=data.git.tracked)
+    for name, said in data.facts.items():
+        if name in FACTS:
+            ports[name] = FixedFacts(msgspec.convert(said, FACTS[name]))
     return World(subject=data.subject, **{k: v for k, v in ports.items() if k in PORTS})
 
 

@@ -19,6 +19,8 @@ PORT_ADAPTERS: Final[Mapping[str, frozenset[str]]] = {
     "gates": frozenset({"proof_book"}),
     "clock": frozenset({"clocks"}),
     "gpus": frozenset({"nvml"}),
+    "git": frozenset({"git_repository"}),
+    "python": frozenset({"python_introspection"}),
 }
 """Adapters behind each port, by the name of what they read."""
 

@@ -1,0 +1,233 @@
+"""Git, asked without a shell and without running anything that a repository brings along.
+
+A repository may carry programs in its own configuration (a monitor, content filters, external
+diffs, hooks): none of them is run, nothing is fetched, and no lock is taken. What the user's or
+the machine's own configuration says stays in force; ``safe.directory`` is one of those things.
+"""
+
+import hashlib
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from pfid.adapters.bounded_process import CannotStartError, Finished, run_bounded
+from pfid.adapters.python_introspection import found_program
+from pfid.formats.git_status import GitStatus, gitlinks, parse_status
+from pfid.spec.ports.git import GitFacts, GitProblem, GitSubmodule
+
+DEADLINE_S: Final = 20.0
+"""For one look, all its commands together."""
+_DEPTH_MAX: Final = 8
+"""Submodules of submodules are followed so deep."""
+_OFF: Final = (
+    "core.fsmonitor=",
+    "core.hooksPath=/dev/null",
+    "core.sshCommand=false",
+    "credential.helper=",
+    "diff.noprefix=false",
+    "diff.mnemonicPrefix=false",
+    "diff.orderFile=/dev/null",
+    "protocol.allow=never",
+    "status.submoduleSummary=false",
+)
+_ENVIRON: Final = {
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_NO_LAZY_FETCH": "1",
+    "LC_ALL": "C",
+}
+_DIFF: Final = (
+    "diff",
+    "--full-index",  # names a binary file's content by its digest
+    "--no-ext-diff",
+    "--no-textconv",
+    "--no-color",
+    "--no-renames",
+    "--diff-algorithm=myers",
+    "--unified=3",
+    "--ignore-submodules=none",
+    "--submodule=short",  # showing what differs inside would run programs of the inner one
+)
+_PROBLEMS: Final = (
+    ("dubious ownership", GitProblem.DUBIOUS_OWNERSHIP),
+    ("unsafe repository", GitProblem.DUBIOUS_OWNERSHIP),
+    ("not a git repository", GitProblem.NO_REPOSITORY),
+    ("must be run in a work tree", GitProblem.BARE),
+)
+
+
+class _GaveUpError(Exception):
+    """Git said no; carries what that means."""
+
+    def __init__(self, problem: GitProblem, detail: str) -> None:
+        super().__init__(detail)
+        self.facts = GitFacts(problem=problem, detail=detail)
+
+
+class GitRepository:
+    """The repository around one folder."""
+
+    def __init__(
+        self, folder: str, environ: Mapping[str, str], *, deadline_s: float = DEADLINE_S
+    ) -> None:
+        """Nothing is started yet; ``folder`` is absolute."""
+        self._folder = folder
+        self._deadline_s = deadline_s
+        kept = {name: value for name, value in environ.items() if not name.startswith("GIT_")}
+        self._environ = {**kept, **_ENVIRON}
+        self._until_s = 0.0
+
+    def facts(self) -> GitFacts:
+        """Look at it now."""
+        self._until_s = time.monotonic() + self._deadline_s
+        try:
+            return self._look()
+        except _GaveUpError as error:
+            return error.facts
+
+    def tracked(self) -> tuple[str, ...] | None:
+        """Every tracked file."""
+        self._until_s = time.monotonic() + self._deadline_s
+        try:
+            root = self._text("rev-parse", "--show-toplevel")
+            listed = self._git("ls-files", "-z", folder=root)
+        except _GaveUpError:
+            return None
+        return tuple(os.fsdecode(path) for path in listed.split(b"\0") if path)
+
+    def _look(self) -> GitFacts:
+        root = self._text("rev-parse", "--show-toplevel")
+        links = dict(self._links(root))
+        filters = tuple(sorted(set(self._filters(root, links, _DEPTH_MAX))))
+        off = tuple(f"filter.{name}.{key}" for name in filters for key in ("clean=", "process="))
+        off += tuple(f"filter.{name}.required=false" for name in filters)
+        status = parse_status(
+            self._git(
+                "status",
+                "--porcelain=v2",
+                "--branch",
+                "-z",
+                "--untracked-files=normal",
+                "--ignore-submodules=none",
+                "--no-renames",
+                "--no-ahead-behind",
+                folder=root,
+                off=off,
+            )
+        )
+        if status.commit is None:
+            return GitFacts(problem=GitProblem.NO_COMMIT, detail=root)
+        dirty = bool(status.changes_n)
+        named = self._text("describe", "--always", status.commit, folder=root)
+        return GitFacts(
+            root=root,
+            commit=status.commit,
+            describe=f"{named}-dirty" if dirty else named,
+            branch=status.branch,
+            dirty=dirty,
+            changes=status.changes,
+            changes_n=status.changes_n,
+            untracked=status.untracked,
+            untracked_n=status.untracked_n,
+            diff_sha256=self._digest(root, status.commit, off) if dirty else None,
+            submodules=tuple(self._submodules(root, links, status)),
+            filters_off=filters,
+        )
+
+    def _digest(self, root: str, commit: str, off: Sequence[str]) -> str | None:
+        """Digest of all that differs; None where that is too much, or cannot be read."""
+        digest = hashlib.sha256()
+        try:
+            for text in self._diffs(root, commit, off, _DEPTH_MAX):
+                digest.update(text)
+        except _GaveUpError:
+            return None
+        return digest.hexdigest()
+
+    def _diffs(self, folder: str, commit: str, off: Sequence[str], depth: int) -> Iterator[bytes]:
+        """What differs in a repository, then what differs inside its submodules."""
+        yield self._git(*_DIFF, commit, "--", folder=folder, off=off)
+        for path, _ in self._links(folder):
+            inner = f"{folder}/{path}"
+            if depth and os.path.lexists(f"{inner}/.git"):
+                yield from self._diffs(inner, "HEAD", off, depth - 1)
+
+    def _links(self, root: str) -> Iterator[tuple[str, str]]:
+        """Submodules in the index and the commits it names; listing takes long, so only if any."""
+        if os.path.lexists(f"{root}/.gitmodules"):
+            yield from gitlinks(self._git("ls-files", "--stage", "-z", folder=root))
+
+    def _filters(self, folder: str, links: Mapping[str, str], depth: int) -> Iterator[str]:
+        """Names of the content filters that repositories bring along, submodules' included."""
+        listed = self._git(
+            "config", "--show-scope", "--name-only", "-z", "--get-regexp", r"^filter\.",
+            folder=folder, may_fail=True,
+        )  # fmt: skip
+        fields = os.fsdecode(listed).split("\0")
+        for scope, key in zip(fields[::2], fields[1::2], strict=False):
+            if scope in {"local", "worktree"}:
+                yield key.split(".", 1)[1].rpartition(".")[0]
+        for path in links:
+            inner = f"{folder}/{path}"
+            if depth and os.path.lexists(f"{inner}/.git"):
+                yield from self._filters(inner, dict(self._links(inner)), depth - 1)
+
+    def _submodules(
+        self, root: str, links: Mapping[str, str], status: GitStatus
+    ) -> Iterator[GitSubmodule]:
+        for path in sorted({*links, *status.submodules}):
+            seen = status.submodules.get(path)
+            known = seen or GitSubmodule(path=path, commit=links.get(path), checked_out=None)
+            yield replace(known, checked_out=self._checked_out(f"{root}/{path}", known))
+
+    def _checked_out(self, folder: str, known: GitSubmodule) -> str | None:
+        """What lies there; without a repository of its own, git would answer for the outer one."""
+        if not os.path.lexists(f"{folder}/.git"):
+            return None
+        if not known.moved:
+            return known.commit
+        try:
+            return self._text("rev-parse", "HEAD", folder=folder)
+        except _GaveUpError:
+            return None
+
+    def _text(self, *arguments: str, folder: str | None = None) -> str:
+        return os.fsdecode(self._git(*arguments, folder=folder)).removesuffix("\n")
+
+    def _git(
+        self,
+        *arguments: str,
+        folder: str | None = None,
+        off: Sequence[str] = (),
+        may_fail: bool = False,
+    ) -> bytes:
+        """Run one command of git's own.
+
+        Raises:
+            _GaveUpError: if it fails, and may not.
+        """
+        program = found_program("git", self._environ, "/")
+        if program is None:
+            raise _GaveUpError(GitProblem.NO_GIT, "there is no git on the PATH")
+        switched_off = [part for key in (*_OFF, *off) for part in ("-c", key)]
+        try:
+            finished = run_bounded(
+                [program, "--no-pager", *switched_off, "-C", folder or self._folder, *arguments],
+                self._environ,
+                deadline_s=max(0.0, self._until_s - time.monotonic()),
+                out_max_bytes=1 << 26,
+            )
+        except CannotStartError as error:
+            raise _GaveUpError(GitProblem.NO_GIT, str(error)) from error
+        if finished.exit_code != 0 and not (may_fail and finished.exit_code == 1):
+            raise _GaveUpError(_problem(finished), finished.tail.decode(errors="replace").strip())
+        return finished.out
+
+
+def _problem(finished: Finished) -> GitProblem:
+    if finished.hung:
+        return GitProblem.HUNG
+    said = finished.tail.decode(errors="replace")
+    return next((problem for words, problem in _PROBLEMS if words in said), GitProblem.FAILED)

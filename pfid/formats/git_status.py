@@ -1,0 +1,83 @@
+"""What ``git status --porcelain=v2 --branch -z`` and ``git ls-files --stage -z`` say."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from pfid.spec.ports.git import CHANGES_MAX, GitChange, GitSubmodule
+
+_GITLINK: Final = "160000"
+_FIELDS: Final = {"1": 7, "u": 9}
+"""Blanks before the path, by kind of entry."""
+_NULL_OID: Final = "0"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GitStatus:
+    """A working tree, as ``git status`` tells it; see GitFacts for the fields."""
+
+    commit: str | None
+    branch: str | None
+    changes: tuple[GitChange, ...]
+    changes_n: int
+    untracked: tuple[str, ...]
+    untracked_n: int
+    submodules: Mapping[str, GitSubmodule] = field(default_factory=dict)
+
+
+def parse_status(text: bytes) -> GitStatus:
+    """Read it; without renames, so that every field stands alone."""
+    header: dict[str, str] = {}
+    changes: list[GitChange] = []
+    untracked: list[str] = []
+    submodules: dict[str, GitSubmodule] = {}
+    for entry in text.decode("utf-8", "surrogateescape").split("\0"):
+        kind, _, rest = entry.partition(" ")
+        if kind == "#":
+            key, _, value = rest.partition(" ")
+            header[key] = value
+        elif kind == "?":
+            untracked.append(rest)
+        elif kind in _FIELDS and rest.count(" ") >= _FIELDS[kind]:
+            fields = rest.split(" ", _FIELDS[kind])
+            change = _change(fields)
+            if change.submodule:
+                seen = submodules[change.path] = _submodule(fields)
+            if not change.submodule or seen.moved or seen.dirty:
+                changes.append(change)
+    commit, branch = header.get("branch.oid"), header.get("branch.head")
+    return GitStatus(
+        commit=None if commit in {None, "(initial)"} else commit,
+        branch=None if branch in {None, "(detached)"} else branch,
+        changes=tuple(changes[:CHANGES_MAX]),
+        changes_n=len(changes),
+        untracked=tuple(untracked[:CHANGES_MAX]),
+        untracked_n=len(untracked),
+        submodules=submodules,
+    )
+
+
+def _change(fields: list[str]) -> GitChange:
+    return GitChange(path=fields[-1], state=fields[0], submodule=fields[1].startswith("S"))
+
+
+def _submodule(fields: list[str]) -> GitSubmodule:
+    """``XY S<c><m><u> mH mI mW hH hI path``; what is checked out is not said."""
+    recorded = fields[5]
+    return GitSubmodule(
+        path=fields[-1],
+        commit=None if not recorded.strip(_NULL_OID) else recorded,
+        checked_out=None,
+        moved="C" in fields[1] or fields[5] != fields[6],
+        dirty="M" in fields[1],
+        untracked="U" in fields[1],
+    )
+
+
+def gitlinks(text: bytes) -> Iterator[tuple[str, str]]:
+    """Paths of submodules and the commits that the index names."""
+    for entry in text.decode("utf-8", "surrogateescape").split("\0"):
+        what, _, path = entry.partition("\t")
+        mode, _, rest = what.partition(" ")
+        if mode == _GITLINK:
+            yield path, rest.partition(" ")[0]
