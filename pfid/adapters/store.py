@@ -230,7 +230,7 @@ class Store:
             found = None
         except Exception as error:  # noqa: BLE001 - one question must not end the writing of all
             said = (type(error), error, error.__traceback__, threading.current_thread())
-            threading.excepthook(threading.ExceptHookArgs(said))
+            threading.__excepthook__(threading.ExceptHookArgs(said))
             found = None
         deliver(found)
 

@@ -32,6 +32,7 @@ from pfid.adapters.systemd_notify import (
     passed_fds,
     watchdog_interval_s,
 )
+from pfid.adapters.thread_ends import hear_of_ends
 from pfid.bootstrap.daemon_joints import (
     ReaderJoint,
     StoreJoint,
@@ -71,6 +72,7 @@ from pfid.daemon.messages import (
     Signalled,
     StoreReset,
     StoreTrouble,
+    ThreadEnded,
 )
 from pfid.daemon.ports import LogPort, Ports
 from pfid.daemon.publishing import Publishing
@@ -78,7 +80,7 @@ from pfid.daemon.reading import Reading
 from pfid.daemon.registering import Registering
 from pfid.daemon.resuming import Resumed, Resuming
 from pfid.daemon.trees import Trees
-from pfid.domain.errors import ConfigError
+from pfid.domain.errors import ConfigError, PfidError
 from pfid.domain.snapshot import SamplerView, Snapshot
 from pfid.host.configured_checks import problems_of_checks
 
@@ -90,6 +92,10 @@ GC_YOUNG, GC_MIDDLE, GC_OLD = 20_000, 20, 1_000_000
 ENGINE_UNUSED_S: Final = 60.0
 ENGINE_LINGER_S: Final = 10.0
 _SAMPLERS: Final = {"proc": 5.0, "steps": 1.0}
+
+
+class BrokenError(PfidError):
+    """A part of the daemon ended with an error, and the daemon with it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,12 +177,19 @@ class Daemon:
     engine_started_s: float = 0.0
 
     def run(self) -> None:
-        """Resume, start, say READY, go round until told to stop."""
+        """Resume, start, say READY, go round until told to stop.
+
+        Raises:
+            BrokenError: if a part of it ended with an error; what was seen is written by then.
+        """
+        hear_of_ends(lambda name, error: self.inbox.put(ThreadEnded(name=name, error=error)))
         self._start()
         try:
             self._run()
         finally:
             self._stop()
+        if self.loop.broken:
+            raise BrokenError(self.loop.broken)
 
     def _start(self) -> None:
         restored = self.store.restored(

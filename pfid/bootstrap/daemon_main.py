@@ -15,7 +15,7 @@ from pfid.adapters.lean_libraries import load_lean
 
 load_lean()
 
-from pfid.bootstrap.daemon import Daemon, box_place, build, engine_place  # noqa: E402 - after it
+from pfid.bootstrap.daemon import BrokenError, Daemon, box_place, build, engine_place  # noqa: E402 - after it
 from pfid.config.load import ConfigFile  # noqa: E402
 from pfid.config.paths import config_file  # noqa: E402
 from pfid.domain.errors import ConfigError, PfidError  # noqa: E402
@@ -42,7 +42,11 @@ def main(argv: Sequence[str]) -> int:
     except (PfidError, OSError) as error:
         sys.stderr.write(f"pfid daemon cannot start: {error}\n")
         return EXIT_CANNOT
-    daemon.run()
+    try:
+        daemon.run()
+    except BrokenError as error:
+        sys.stderr.write(f"pfid daemon ends: {error}\n")
+        return EXIT_CANNOT
     return 0
 
 

@@ -38,6 +38,7 @@ from pfid.daemon.messages import (
     Signalled,
     StoreReset,
     StoreTrouble,
+    ThreadEnded,
     WorkerVerdict,
 )
 from pfid.daemon.publishing import Publishing
@@ -144,6 +145,8 @@ class Loop:
         self._watchdog_s = None if watchdog_s is None else watchdog_s / 2
         self._watchdog_due_s = 0.0
         self._stopping = False
+        self.broken = ""
+        """Why the daemon may not go on; "" while it may."""
         now_s = self._core.now_s()
         self.health = DaemonHealth(
             started_at_s=now_s, ready=False, last_iteration_s=now_s, config_loaded_s=now_s
@@ -280,6 +283,8 @@ class Loop:
                 self._earlier(message)
             case Signalled():
                 self._signalled(message.number)
+            case ThreadEnded():
+                self._thread_ended(message)
             case StoreTrouble():
                 self._store_trouble(message.problem)
             case StoreReset():
@@ -339,6 +344,14 @@ class Loop:
             self._stopping = True
         elif number == signal.SIGHUP:
             self.reload()
+
+    def _thread_ended(self, message: ThreadEnded) -> None:
+        """End rather than look alive without it: whoever started us starts us afresh."""
+        self.broken = f"thread {message.name} ended: {message.error}"
+        self._core.ports.log.say(
+            "critical", "a thread ended", thread=message.name, error=message.error
+        )
+        self._stopping = True
 
     def _fired(self, job: str) -> None:
         """The scheduler came first: the job is due now."""

@@ -119,6 +119,14 @@ class Signalled:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ThreadEnded:
+    """A thread ended with an error: what it did is done by nobody any more."""
+
+    name: str
+    error: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class JobFired:
     """The scheduler says a periodic job is due."""
 
@@ -185,6 +193,7 @@ Message = (
     | OldRunFound
     | EarlierFound
     | Signalled
+    | ThreadEnded
     | JobFired
     | JobTrouble
     | WorkerVerdict

@@ -8,6 +8,7 @@ import ctypes
 import os
 import select
 import struct
+import threading
 from typing import IO, Final, NamedTuple
 
 FUSE_MAGIC: Final = 0x65735546
@@ -39,7 +40,10 @@ class CachedAttributes(NamedTuple):
 
 
 class MountTable:
-    """This process's mounts. The kernel says when they changed: a mount id is soon used again."""
+    """This process's mounts. The kernel says when they changed: a mount id is soon used again.
+
+    For any thread: a poll object refuses a second thread with an exception of its own kind.
+    """
 
     def __init__(self) -> None:
         """Read nothing yet."""
@@ -48,6 +52,7 @@ class MountTable:
         self._by_device: dict[str, str] = {}
         self._table: IO[str] | None = None
         self._changes = select.poll()
+        self._one_at_a_time = threading.Lock()
 
     def type_of(self, fd: int) -> str:
         """Return the file system's name ("ext4", "fuse.sshfs"), "" if the table does not know it.
@@ -59,7 +64,8 @@ class MountTable:
         Raises:
             OSError: if the descriptor is none.
         """
-        self._refresh()
+        with self._one_at_a_time:
+            self._refresh()
         place = self.cached_attributes(fd)
         known = self._by_id.get(place.mount_id) or self._by_device.get(place.device)
         return known or ("fuse" if self.magic_of(fd) == FUSE_MAGIC else "")
