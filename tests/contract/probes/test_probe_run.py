@@ -121,7 +121,7 @@ def test_the_folder_of_probes_hides_no_module_of_the_same_name(ended, tmp_path):
 
 def test_silence_and_a_deadline_end_it_and_its_children_without_waiting_for_them(ended, tmp_path):
     body = (
-        "child = subprocess.Popen(['sh', '-c', 'trap : TERM; while sleep 1; do :; done'])\n"
+        "child = subprocess.Popen(['sh', '-c', 'trap : TERM; while :; do sleep 1; done'])\n"
         "say('child', pid=child.pid)\ntime.sleep(100)"
     )
     asked = (({"silent_s": 0.3}, Ending.SILENT), ({"deadline_s": 1.0}, Ending.OVERDUE))
