@@ -57,8 +57,7 @@ class Connection:
         self.sock = sock
         self.peer = peer
         self.waiting: deque[Incoming] = deque()
-        self.busy = False
-        """Whether a request of it is being answered."""
+        self._in_work: Incoming | None = None
         self._half_since_s: float | None = None
         self._unread_since_s: float | None = None
         self._unframer = Unframer(REQUEST_MAX_BYTES)
@@ -70,6 +69,26 @@ class Connection:
         """Since when half a request, or an unread reply, stands still; None if neither does."""
         since = [s for s in (self._half_since_s, self._unread_since_s) if s is not None]
         return min(since, default=None)
+
+    @property
+    def busy(self) -> bool:
+        """Whether a request of it is being answered."""
+        return self._in_work is not None
+
+    def next_request(self) -> Incoming:
+        """Take the oldest request that waits; it is in work until ``answered``."""
+        self._in_work = self.waiting.popleft()
+        return self._in_work
+
+    def answered(self) -> None:
+        """The request in work has its reply."""
+        self._in_work = None
+
+    @property
+    def request_bytes(self) -> int:
+        """Bytes of requests that are half here, wait, or are in work."""
+        whole = [*self.waiting, *((self._in_work,) if self._in_work else ())]
+        return self._unframer.pending_bytes + sum(len(each.body) for each in whole)
 
     @property
     def unsent_bytes(self) -> int:
@@ -96,7 +115,7 @@ class Connection:
             self._fds.clear()
         if len(self.waiting) > WAITING_MAX:
             raise WireError(f"over {WAITING_MAX} requests ahead of their replies")
-        if sum(len(incoming.body) for incoming in self.waiting) > REQUEST_MAX_BYTES:
+        if sum(len(each.body) for each in self.waiting) > REQUEST_MAX_BYTES:
             raise WireError(f"over {REQUEST_MAX_BYTES} bytes of requests ahead of their replies")
         self._note_pending(now_s)
         return bool(chunk)

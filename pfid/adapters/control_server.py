@@ -8,20 +8,17 @@ import contextlib
 import os
 import queue
 import selectors
-import socket
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from pfid.adapters.control_connection import Connection, Incoming, Peer, close_all, peer_of
+from pfid.adapters.control_listener import bound
+from pfid.adapters.control_users import Allowance, Users, over
 from pfid.adapters.descriptor_inspector import DescriptorInspector, Inspection
-from pfid.adapters.unix_address import socket_address
 from pfid.domain.errors import WireError
-from pfid.policy import token_bucket
 from pfid.wire.control import (
     HandOver,
     Refused,
@@ -36,22 +33,11 @@ from pfid.wire.control import (
 STUCK_S: Final = 10.0
 """Half a request, or a reply nobody reads, is waited for so long."""
 _ACCEPT_PAUSE_S: Final = 0.5
-_ROOT: Final = 0
 _SILENT_FILE: Final = Refused(
     code="bad_descriptor",
     message="a handed-over file did not answer in time",
     remedy="check that its file system is alive",
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Allowance:
-    """What one user may do; root is not counted."""
-
-    connections: int = 64
-    connections_in_all: int = 1024
-    requests_per_s: float = 200.0
-    requests_burst: float = 1000.0
 
 
 OnRequest = Callable[[Peer, Request, tuple[int, ...]], None]
@@ -87,19 +73,17 @@ class ControlServer:
         self._path = path
         self._on_request = on_request
         self._on_left = on_left
-        self._allowance = allowance or Allowance()
+        self._users = Users(allowance or Allowance())
         self._inspector = DescriptorInspector(look, self._inspected)
         self._inspected_for: dict[int, tuple[Peer, Request, tuple[int, ...]]] = {}
         self._connections: dict[int, Connection] = {}
-        self._by_uid: Counter[int] = Counter()
-        self._buckets: dict[int, token_bucket.Bucket] = {}
         self._next_conn = 1
         self._next_tag = 0
         self._accept_again_s = 0.0
         self._stopping = False
         self._commands: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._wake_fd = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
-        self._listener = _bound(path, mode)
+        self._listener = bound(path, mode)
         self._selector = selectors.DefaultSelector()
         self._selector.register(self._wake_fd, selectors.EVENT_READ, None)
         self._selector.register(self._listener, selectors.EVENT_READ, None)
@@ -202,18 +186,13 @@ class ControlServer:
             return
         self._next_conn += 1
         connection = Connection(sock, peer)
-        if self._too_many(peer.uid):
-            connection.send(encode(_quota("connections")), time.monotonic())
+        if not self._users.admits(peer.uid):
+            connection.send(encode(over("connections")), time.monotonic())
             connection.close()
             return
         self._connections[peer.conn] = connection
-        self._by_uid[peer.uid] += 1
+        self._users.joined(peer.uid)
         self._selector.register(sock, selectors.EVENT_READ, connection)
-
-    def _too_many(self, uid: int) -> bool:
-        if len(self._connections) >= self._allowance.connections_in_all:
-            return True
-        return uid != _ROOT and self._by_uid[uid] >= self._allowance.connections
 
     def _serve(self, connection: Connection, events: int) -> None:
         now_s = time.monotonic()
@@ -231,14 +210,28 @@ class ControlServer:
             if not alive:
                 self._drop(connection)
                 return
+            self._weigh(connection)
+            if self._users.sends_too_much(connection.peer.uid):
+                connection.send(encode(over("bytes of unanswered requests")), now_s)
+                self._drop(connection)
+                return
         self._go_on(connection)
+
+    def _weigh(self, connection: Connection) -> None:
+        """Note what it holds; whatever changes that comes here afterwards."""
+        self._users.holds(
+            connection.peer.uid,
+            connection.peer.conn,
+            request_bytes=connection.request_bytes,
+            reply_bytes=connection.unsent_bytes,
+        )
 
     def _go_on(self, connection: Connection) -> None:
         # Who does not read its replies is asked nothing more: they would pile up here.
         while connection.waiting and not connection.busy and not connection.unsent_bytes:
-            connection.busy = True
-            self._take(connection, connection.waiting.popleft())
+            self._take(connection, connection.next_request())
         if connection.peer.conn in self._connections:
+            self._weigh(connection)
             wanted = selectors.EVENT_READ
             if connection.unsent_bytes:
                 wanted |= selectors.EVENT_WRITE
@@ -252,9 +245,9 @@ class ControlServer:
             close_all(incoming.fds)
             self._answer(peer.conn, Refused(code="bad_request", message=str(error)))
             return
-        if not self._within_rate(peer.uid):
+        if not self._users.within_rate(peer.uid, time.monotonic()):
             close_all(incoming.fds)
-            self._answer(peer.conn, _quota("requests per second"))
+            self._answer(peer.conn, over("requests per second"))
             return
         roles = request.roles if isinstance(request, Register | HandOver) else []
         if len(roles) != len(incoming.fds):
@@ -283,22 +276,13 @@ class ControlServer:
         else:
             self._on_request(peer, request, fds)
 
-    def _within_rate(self, uid: int) -> bool:
-        if uid == _ROOT:
-            return True
-        now_s = time.monotonic()
-        rules = self._allowance
-        bucket = self._buckets.get(uid) or token_bucket.full(
-            rules.requests_per_s, rules.requests_burst, now_s
-        )
-        self._buckets[uid], granted = token_bucket.take(bucket, now_s)
-        return granted
-
     def _answer(self, conn: int, reply: Reply) -> None:
         connection = self._connections.get(conn)
         if connection is None:
             return
-        connection.busy = False
+        if self._users.reads_too_little(connection.peer.uid):
+            reply = over("bytes of unread replies")
+        connection.answered()
         if not connection.send(encode(reply), time.monotonic()):
             self._drop(connection)
             return
@@ -312,54 +296,8 @@ class ControlServer:
         conn = connection.peer.conn
         if self._connections.pop(conn, None) is None:
             return
-        self._by_uid[connection.peer.uid] -= 1
+        self._users.left(connection.peer.uid, conn)
         with contextlib.suppress(KeyError, ValueError):
             self._selector.unregister(connection.sock)
         connection.close()
         self._on_left(conn)
-
-
-def _quota(what: str) -> Refused:
-    return Refused(
-        code="quota",
-        message=f"too many {what} of this user",
-        remedy="close some, or ask for fewer; root is not counted",
-    )
-
-
-def _bound(path: Path, mode: int) -> socket.socket:
-    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
-    try:
-        listener.setblocking(False)
-        with socket_address(path) as address:
-            _clear_stale(address)
-            before = os.umask(0o777 & ~mode)
-            try:
-                listener.bind(address)
-            finally:
-                os.umask(before)
-        path.chmod(mode)
-        listener.listen(256)
-    except BaseException:
-        listener.close()
-        raise
-    return listener
-
-
-def _clear_stale(address: str) -> None:
-    """Remove a socket whose owner is gone; one that answers is another daemon's.
-
-    Raises:
-        FileExistsError: if somebody answers there.
-    """
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
-        probe.setblocking(False)
-        try:
-            probe.connect(address)
-        except (ConnectionRefusedError, FileNotFoundError):
-            with contextlib.suppress(FileNotFoundError):
-                Path(address).unlink()
-            return
-        except BlockingIOError:
-            pass
-    raise FileExistsError(f"another pfid answers at {address}")
