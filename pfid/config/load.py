@@ -7,14 +7,12 @@ leaves a mixture in force.
 import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any, Final, get_args, get_origin
-
-import msgspec
+from typing import Final
 
 from pfid.config.model import Config
 from pfid.config.rules import problems_across
+from pfid.config.tables import build_table
 from pfid.domain.errors import ConfigError
 
 MAX_BYTES: Final = 1024 * 1024
@@ -84,7 +82,7 @@ def loads(text: str, also: Rules | None = None) -> Config:
     except tomllib.TOMLDecodeError as error:
         raise ConfigError((f"not TOML: {error}",)) from error
     problems: list[str] = []
-    config = _struct(Config, data, "", problems)
+    config = build_table(Config, data, "", problems)
     if not isinstance(config, Config):
         raise ConfigError(tuple(problems))
     bad = tuple(table for table in _INTERWOVEN if any(p.startswith(table) for p in problems))
@@ -93,52 +91,3 @@ def loads(text: str, also: Rules | None = None) -> Config:
     if problems:
         raise ConfigError(tuple(problems))
     return config
-
-
-def _struct(kind: Any, data: Any, path: str, problems: list[str]) -> Any:
-    """Build a table key by key; what cannot be built is reported and its default stands in."""
-    if not isinstance(data, dict):
-        problems.append(f"{path}: is a table, write [{path}]; got {_said(data)}")
-        return None
-    known = {f.encode_name: f for f in msgspec.structs.fields(kind)}
-    problems += [_unknown(_join(path, key), key, known) for key in data if key not in known]
-    values = {
-        name: _value(f.type, data[name], _join(path, name), problems)
-        for name, f in known.items()
-        if name in data
-    }
-    return kind(**{name: value for name, value in values.items() if value is not None})
-
-
-def _value(kind: Any, data: Any, path: str, problems: list[str]) -> Any:
-    bare = get_args(kind)[0] if get_origin(kind) is Annotated else kind
-    if isinstance(bare, type) and issubclass(bare, msgspec.Struct):
-        return _struct(bare, data, path, problems)
-    if get_origin(bare) is dict and isinstance(data, dict):
-        of = get_args(bare)[1]
-        entries = {k: _value(of, v, _join(path, k), problems) for k, v in data.items()}
-        return {k: v for k, v in entries.items() if v is not None}
-    try:
-        return msgspec.convert(data, kind)
-    except msgspec.ValidationError as error:
-        problems.append(_leaf_problem(path, str(error)))
-        return None
-
-
-def _leaf_problem(path: str, message: str) -> str:
-    said, _, where = message.partition(" - at `$")
-    return f"{path}{where.rstrip('`')}: {said[:1].lower()}{said[1:]}"
-
-
-def _unknown(path: str, key: str, known: Any) -> str:
-    near = get_close_matches(key, known, n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else f"; known here: {', '.join(known)}"
-    return f"{path}: unknown key{hint}"
-
-
-def _join(path: str, key: str) -> str:
-    return f"{path}.{key}" if path else key
-
-
-def _said(data: Any) -> str:
-    return f"{type(data).__name__} {data!r}"[:80]

@@ -247,10 +247,10 @@ VALUES = st.recursive(
 
 @given(st.dictionaries(KEYS, VALUES, max_size=4))
 def test_whatever_stands_in_the_file_the_answer_is_a_config_or_a_refusal(data):
-    from pfid.config.load import _struct
+    from pfid.config.tables import build_table
 
     found = []
-    config = _struct(Config, data, "", found)
+    config = build_table(Config, data, "", found)
     assert isinstance(config, Config)
     assert all(isinstance(problem, str) and ": " in problem for problem in found)
 

@@ -1,0 +1,331 @@
+"""The spec of a project's pre-launch checks: what ``pfid preflight`` is told, with its defaults.
+
+Paths are relative to the folder of the spec. What is left out is not checked, and said so.
+"""
+
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal
+
+import msgspec
+from msgspec import Meta, field
+
+from pfid.config.tables import build_table
+from pfid.domain.errors import ConfigError
+from pfid.domain.names import RUN_NAME_MAX_CHARS
+
+FILE_NAME: Final = "preflight.toml"
+MAX_BYTES: Final = 1024 * 1024
+Target = Annotated[str, Meta(pattern=r"\A[\w.]+:[\w.]+\Z")]
+"""``module:attribute``."""
+
+
+class _Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    pass
+
+
+class Tests(_Table, frozen=True, kw_only=True):
+    """The project's own tests, run by the training interpreter.
+
+    Attributes:
+        runner: which; it must be installed in the training environment.
+        args: given to it.
+        run: whether to run them where there is no result for this commit.
+        deadline_s: after which they are ended.
+    """
+
+    runner: Literal["pytest", "unittest"] = "pytest"
+    args: list[str] = field(default_factory=list)
+    run: bool = True
+    deadline_s: Annotated[float, Meta(gt=0, le=86_400)] = 300.0
+
+
+class CacheKey(_Table, frozen=True, kw_only=True):
+    """The project's own cache key.
+
+    Attributes:
+        function: computes it.
+        kwargs: constant arguments.
+        files: auxiliary files, by argument.
+        pass_as: what the function is given of a file.
+        must_change: other values of arguments among ``kwargs``, each of which must change the key.
+        deadline_s: for all calls.
+    """
+
+    function: Target
+    kwargs: dict[str, Any] = field(default_factory=dict)
+    files: dict[str, str] = field(default_factory=dict)
+    pass_as: Literal["path", "sha256", "text", "bytes"] = "path"  # noqa: S105 - no password
+    must_change: dict[str, Any] = field(default_factory=dict)
+    deadline_s: Annotated[float, Meta(gt=0, le=3_600)] = 60.0
+
+
+class Kwargs(_Table, frozen=True, kw_only=True):
+    """Keyword arguments that a class of the installed library must take.
+
+    Attributes:
+        target: the class or function.
+        arguments: as they will be given.
+        file: a TOML or JSON file that more of them stand in.
+        table: of that file, dotted; all of it if empty.
+    """
+
+    target: Target
+    arguments: dict[str, Any] = field(default_factory=dict)
+    file: str = ""
+    table: str = ""
+
+
+class Range(_Table, frozen=True, kw_only=True):
+    """A number of a configuration file.
+
+    Attributes:
+        file: TOML or JSON.
+        key: dotted.
+        min: the smallest allowed.
+        max: the largest allowed.
+    """
+
+    file: str
+    key: str
+    min: float | None = None
+    max: float | None = None
+
+
+class Choice(_Table, frozen=True, kw_only=True):
+    """A word of a configuration file.
+
+    Attributes:
+        file: TOML or JSON.
+        key: dotted.
+        among: allowed words.
+        of: an enumeration of the installed library whose values are allowed.
+    """
+
+    file: str
+    key: str
+    among: list[str] = field(default_factory=list)
+    of: Annotated[str, Meta(pattern=r"\A([\w.]+:[\w.]+)?\Z")] = ""
+
+
+class Checkpoints(_Table, frozen=True, kw_only=True):
+    """Where checkpoints go.
+
+    Attributes:
+        folder: of them; it or a folder above it exists.
+        size_gb: of one, in GB of 10^9 bytes.
+        keep: how many lie there at a time, the one being written among them.
+    """
+
+    folder: str
+    size_gb: Annotated[float, Meta(gt=0)]
+    keep: Annotated[int, Meta(ge=1)] = 2
+
+
+class Declared(_Table, frozen=True, kw_only=True):
+    """What can be told before tokenizer, encode and weights.
+
+    Attributes:
+        paths: files and folders that must exist.
+        ranges: numbers.
+        choices: words.
+    """
+
+    paths: list[str] = field(default_factory=list)
+    ranges: list[Range] = field(default_factory=list)
+    choices: list[Choice] = field(default_factory=list)
+
+
+class Smoke(_Table, frozen=True, kw_only=True):
+    """The manifest of a one-step smoke run.
+
+    Attributes:
+        manifest: its provenance.json.
+        keys: keys that must be there beside pfid's own, dotted; null where unused.
+        pairs: configured values that need an observed consequence, by dotted key, with the dotted
+            key of what was observed.
+    """
+
+    manifest: str
+    keys: list[str] = field(default_factory=list)
+    pairs: dict[str, str] = field(default_factory=dict)
+
+
+class Log(_Table, frozen=True, kw_only=True):
+    """The run's log.
+
+    Attributes:
+        path: where it lies.
+        rotate: a rotation of your own, with the path of the log as its last argument; pfid's own
+            if empty.
+    """
+
+    path: str
+    rotate: list[str] = field(default_factory=list)
+
+
+class KnownAnswer(_Table, frozen=True, kw_only=True):
+    """An input whose answer is known.
+
+    Attributes:
+        args: positional arguments.
+        kwargs: by name.
+        expect: the answer.
+        tolerance: how far it may be away.
+    """
+
+    args: list[Any] = field(default_factory=list)
+    kwargs: dict[str, Any] = field(default_factory=dict)
+    expect: float
+    tolerance: Annotated[float, Meta(ge=0)] = 1e-9
+
+
+class Metric(_Table, frozen=True, kw_only=True):
+    """A metric with inputs whose answers are known.
+
+    Attributes:
+        function: returns a number.
+        controls: at least one whose answer is not zero.
+        deadline_s: for all of them.
+    """
+
+    function: Target
+    controls: Annotated[list[KnownAnswer], Meta(min_length=1)]
+    deadline_s: Annotated[float, Meta(gt=0, le=3_600)] = 60.0
+
+
+class Claims(_Table, frozen=True, kw_only=True):
+    """The ledger of claims, whose superseded figures must not stand anywhere.
+
+    Attributes:
+        file: claims.toml.
+        vendored: folders that are somebody else's text.
+    """
+
+    file: str = "claims.toml"
+    vendored: list[str] = field(default_factory=list)
+
+
+class Gpus(_Table, frozen=True, kw_only=True):
+    """The GPUs the run will use.
+
+    Attributes:
+        count: how many must be free.
+    """
+
+    count: Annotated[int, Meta(ge=1, le=1_024)] = 1
+
+
+class Mutation(_Table, frozen=True, kw_only=True):
+    """One deliberate break and the test that must notice it.
+
+    Attributes:
+        name: what is broken.
+        file: in the repository.
+        old: text that stands there exactly once.
+        new: what it is replaced by.
+        test: what the runner is given.
+    """
+
+    name: str = ""
+    file: str
+    old: Annotated[str, Meta(min_length=1)]
+    new: str
+    test: Annotated[str, Meta(min_length=1)]
+
+
+class Spec(_Table, frozen=True, kw_only=True):
+    """Everything a project says about itself before a launch.
+
+    Attributes:
+        name: of the run that will be launched.
+        python: the training interpreter.
+        optional: checks that may be UNKNOWN.
+    """
+
+    name: Annotated[str, Meta(min_length=1, max_length=RUN_NAME_MAX_CHARS)] = ""
+    python: str = ""
+    optional: list[str] = field(default_factory=list)
+    tests: Tests | None = None
+    cache_key: CacheKey | None = None
+    kwargs: list[Kwargs] = field(default_factory=list)
+    config: Declared | None = None
+    checkpoints: Checkpoints | None = None
+    smoke: Smoke | None = None
+    log: Log | None = None
+    metrics: list[Metric] = field(default_factory=list)
+    claims: Claims | None = None
+    gpus: Gpus | None = None
+    mutations: list[Mutation] = field(default_factory=list)
+
+
+def load_spec(path: Path) -> Spec:
+    """Read a spec.
+
+    Raises:
+        ConfigError: with every problem found, or saying why it cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            text = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        why = f"{path}: cannot be read: {error.strerror}; `pfid preflight --init` writes one"
+        raise ConfigError((why,)) from error
+    if len(text) > MAX_BYTES:
+        raise ConfigError((f"{path}: over {MAX_BYTES} bytes is no spec",))
+    try:
+        return loads_spec(text.decode())
+    except UnicodeDecodeError as error:
+        raise ConfigError((f"{path}: not UTF-8: {error}",)) from error
+    except ConfigError as error:
+        raise ConfigError(tuple(f"{path}: {problem}" for problem in error.problems)) from error
+
+
+def loads_spec(text: str) -> Spec:
+    """Read the text of a spec.
+
+    Raises:
+        ConfigError: with every problem found.
+    """
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError((f"not TOML: {error}",)) from error
+    problems: list[str] = []
+    spec = build_table(Spec, data, "", problems)
+    if problems or not isinstance(spec, Spec):
+        raise ConfigError(tuple(problems))
+    problems += [f"{where}: {what}" for where, what in _rules(spec)]
+    if problems:
+        raise ConfigError(tuple(problems))
+    return spec
+
+
+def _rules(spec: Spec) -> list[tuple[str, str]]:
+    """What is wrong with keys that are each right."""
+    found = []
+    key = spec.cache_key
+    if key is not None:
+        found += [
+            (f"cache_key.must_change.{n}", "stands in no kwargs: change what is given there")
+            for n in key.must_change
+            if n not in key.kwargs
+        ]
+        found += [
+            (f"cache_key.files.{n}", "is among kwargs too") for n in key.files if n in key.kwargs
+        ]
+        if not key.files and not key.must_change:
+            found.append(("cache_key", "names nothing that must change the key"))
+    for i, choice in enumerate(spec.config.choices if spec.config else ()):
+        if bool(choice.among) == bool(choice.of):
+            found.append((f"config.choices[{i}]", "needs either `among` or `of`"))
+    for i, a_range in enumerate(spec.config.ranges if spec.config else ()):
+        low, high = a_range.min, a_range.max
+        if low is None and high is None:
+            found.append((f"config.ranges[{i}]", "needs `min` or `max`"))
+        elif low is not None and high is not None and low > high:
+            found.append((f"config.ranges[{i}]", "min is above max"))
+    for i, mutation in enumerate(spec.mutations):
+        if mutation.old == mutation.new:
+            found.append((f"mutations[{i}]", "old and new are the same: nothing is broken"))
+    return found
