@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any, Final
 
 from pfid.daemon.core import Core, public
@@ -121,13 +122,15 @@ class Answering:
 
     def _remembered(self, follower: Follower) -> tuple[StoredEvent, ...]:
         request = follower.request
+        news = takewhile(lambda e: e.event_id > follower.looked_to, reversed(self._core.events))
         wanted = [
             e
-            for e in self._core.events
-            if follower.looked_to < e.event_id <= self.on_disk
+            for e in news
+            if e.event_id <= self.on_disk
             and (request.run_id is None or e.transition.entity.id == request.run_id)
             and (request.synthetic or e.transition.origin is Origin.REAL)
         ]
+        wanted.reverse()
         return tuple(wanted[: min(max(request.limit, 1), EVENTS_MAX)])
 
     def _told(self, follower: Follower, events: tuple[StoredEvent, ...]) -> EventsReply | None:

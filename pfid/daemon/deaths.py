@@ -134,7 +134,7 @@ class Deaths:
         if first_time:
             self._ended(run)
         self._judging.poke(run, ("run",))
-        self._judging.run_due(run)
+        self._judging.life_due(run)
         self._core.touch(run)
 
     def _ended(self, run: TrackedRun) -> None:

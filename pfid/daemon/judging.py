@@ -93,11 +93,21 @@ class Judging:
 
     def run_due(self, run: TrackedRun) -> None:
         """Run every check of the run that is due."""
+        self._run_due(run, self._core.checks.run)
+
+    def life_due(self, run: TrackedRun) -> None:
+        """Run the checks that are about the run's life alone; the others go on being due.
+
+        A death waits for nobody: what it means is told before what else it makes worth a look.
+        """
+        self._run_due(run, [c for c in self._core.checks.run if set(c.reads) == {"run"}])
+
+    def _run_due(self, run: TrackedRun, checks: Collection[Judgeable]) -> None:
         core = self._core
         now_s = core.monotonic_s()
         world: World | None = None
         asked = Asked()
-        for check in core.checks.run:
+        for check in checks:
             judged = self._of(run, check)
             if judged.due_s > now_s:
                 continue

@@ -55,6 +55,12 @@ TURN_MESSAGES: Final = 256
 TURN_S: Final = 0.005
 """Work that is due is cut off after this, so that what it changed gets written."""
 IDLE_S: Final = 5.0
+BREATH_S: Final = 0.003
+"""After news the loop rests so long at the most until they are on disk, ..."""
+ANSWER_S: Final = 0.0005
+"""... and so long for the answer to leave, ..."""
+BREATH_SHARE: Final = 0.25
+"""... and no more than this share of its time: what is due must not wait for ever."""
 JOB_SLACK_S: Final = 1.0
 """A job the scheduler has not fired by then is run anyway, and that is counted."""
 
@@ -151,6 +157,7 @@ class Loop:
         self.health = DaemonHealth(
             started_at_s=now_s, ready=False, last_iteration_s=now_s, config_loaded_s=now_s
         )
+        self._breath_ends_s = self._next_breath_s = 0.0
         self._iterations = 0
         self._busy_s = 0.0
         self._ended_at_s: float | None = None
@@ -191,14 +198,29 @@ class Loop:
         began_s = self._core.monotonic_s()
         if first is not None:
             self._handle_all(first)
-        self._do_due()
-        self._parts.trees.go_on()
-        self._parts.ledger.flush()
+            self._write_news()
+        if self._stopping or self._core.monotonic_s() >= self._breath_ends_s:
+            self._do_due()
+            self._parts.trees.go_on()
+            self._parts.ledger.flush()
         ended_s = self._core.monotonic_s()
         self._iterations += 1
         self._busy_s += ended_s - began_s
         self._ended_at_s = self._core.now_s()
         self._feed_watchdog(ended_s)
+
+    def _write_news(self) -> None:
+        """What happened is written before what is merely due, by a thread that needs ours to rest.
+
+        Computing on would keep the interpreter from the threads that write and that answer.
+        """
+        if not self._core.changes and not self._parts.ledger.waiting:
+            return
+        self._parts.ledger.flush()
+        now_s = self._core.monotonic_s()
+        if now_s >= self._next_breath_s:
+            self._breath_ends_s = now_s + BREATH_S
+            self._next_breath_s = now_s + BREATH_S / BREATH_SHARE
 
     def _first(self) -> Message | None:
         wait_s = self._wait_s()
@@ -210,11 +232,14 @@ class Loop:
             return None
 
     def _wait_s(self) -> float:
-        if self._parts.trees.busy or self._stopping:
+        if self._stopping:
             return 0.0
+        if self._parts.trees.busy:
+            return max(0.0, self._breath_ends_s - self._core.monotonic_s())
         now_s = self._core.monotonic_s()
         due_s = self._core.due.next_s()
-        waits = [IDLE_S] if due_s is None else [IDLE_S, due_s - now_s]
+        breath_s = self._breath_ends_s - now_s
+        waits = [IDLE_S] if due_s is None else [IDLE_S, max(breath_s, due_s - now_s)]
         if self._watchdog_s is not None:
             waits.append(self._watchdog_due_s - now_s)
         return min(waits)
@@ -317,6 +342,7 @@ class Loop:
         self._core.ports.log.say(level, "state on disk", problem=problem or "written again")
 
     def _committed(self, message: Committed) -> None:
+        self._breath_ends_s = min(self._breath_ends_s, self._core.monotonic_s() + ANSWER_S)
         kept, last_event = self._parts.ledger.committed(message.number)
         for promise in kept:
             self._core.ports.replies.reply(promise.conn, promise.reply)

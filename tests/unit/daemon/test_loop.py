@@ -9,7 +9,17 @@ import pytest
 from pfid.bootstrap.daemon import _parts
 from pfid.daemon.core import Checks, Core
 from pfid.daemon.judging import OVERDUE_LEAST_S, Judging
-from pfid.daemon.loop import JOB_SLACK_S, JOBS, RENDER, SWEEP, Hooks, Loop
+from pfid.daemon.loop import (
+    ANSWER_S,
+    BREATH_S,
+    BREATH_SHARE,
+    JOB_SLACK_S,
+    JOBS,
+    RENDER,
+    SWEEP,
+    Hooks,
+    Loop,
+)
 from pfid.daemon.messages import (
     Asked,
     Committed,
@@ -252,6 +262,54 @@ def test_the_watchdog_is_fed_after_turns_and_at_half_its_interval(world):
     assert world.notified.count("watchdog") == first + 1
 
 
+def _news():
+    """Something that is answered once it is on disk."""
+    return Asked(conn=8, uid=0, pid=1, request=StopIntent(run_id="n-1"))
+
+
+def _swept(world) -> list[int]:
+    """How many change sets had been handed over each time the sweep began."""
+    seen: list[int] = []
+    world.loop._parts.trees.begin = lambda: seen.append(len(world.submitted))
+    world.core.due.set(("job", SWEEP), world.clock.mono)
+    return seen
+
+
+def test_news_is_written_and_answered_before_work_that_is_merely_due(world):
+    world.register()
+    world.said.clear()
+    world.turn(seconds=1.0)
+    swept, before = _swept(world), len(world.submitted)
+    world.turn(_news())
+    assert len(world.submitted) == before + 1
+    assert swept == []
+    world.turn(Committed(number=before + 1), seconds=BREATH_S / 10)
+    assert [conn for conn, _ in world.replies if conn == 8] == [8]
+    assert swept == []
+    world.turn(seconds=ANSWER_S * 1.01)
+    assert swept == [before + 1]
+
+
+def test_a_disk_that_never_answers_holds_up_what_is_due_for_a_breath_only(world):
+    world.register()
+    world.turn(seconds=1.0)
+    swept = _swept(world)
+    world.turn(_news())
+    world.turn(seconds=BREATH_S * 1.01)
+    assert len(swept) == 1
+
+
+def test_news_without_end_does_not_keep_the_loop_from_what_is_due(world):
+    world.register()
+    world.turn(seconds=1.0)
+    swept = _swept(world)
+    turns = 0
+    while not swept and turns < 100:
+        world.turn(_news(), seconds=BREATH_S / 10)
+        turns += 1
+    assert turns * BREATH_S / 10 <= BREATH_S * 1.2 < BREATH_S / BREATH_SHARE
+
+
 def test_sighup_reloads_and_says_so_and_sigterm_ends_the_loop(world):
     world.turn(Signalled(number=signal.SIGHUP))
     assert [n for n in world.notified if n != "watchdog"] == ["reloading", "ready"]
@@ -301,7 +359,7 @@ def test_a_third_partys_check_runs_in_its_worker_and_settles_when_it_answers():
     plugins = Plugins()
     world = World(PROVEN, plugins)
     world.register()
-    world.turn()
+    world.turn(seconds=BREATH_S * 1.01)
     assert plugins.asked == [("theirs", "n-1")]
     assert _verdict(world) is None
     said = Verdict(outcome=Outcome.FAIL, reason="bad", summary="s")
@@ -313,7 +371,7 @@ def test_a_check_that_was_due_and_never_answered_is_unknown_overdue():
     plugins = Plugins()
     world = World(PROVEN, plugins)
     world.register()
-    world.turn()
+    world.turn(seconds=BREATH_S * 1.01)
     for _ in range(8):
         world.turn(seconds=OVERDUE_LEAST_S / 4, wall=-100.0)
     assert _verdict(world) == (Outcome.UNKNOWN, "overdue")
@@ -324,7 +382,7 @@ def test_an_unproven_check_is_unknown_and_never_asked():
     gate = Gate(check="theirs", stage="watch", state=GateState.UNPROVEN, proven_to=ProvenTo())
     world = World(Checks(run=(FOREIGN,), gates=(gate,)), plugins)
     world.register()
-    world.turn()
+    world.turn(seconds=BREATH_S * 1.01)
     assert plugins.asked == []
     assert _verdict(world) == (Outcome.UNKNOWN, "unproven")
 
