@@ -250,16 +250,20 @@ class Series:
         for memory in (self.indexes, self.clocks, self.rates):
             del memory[:-keep]
 
-    def state(self) -> list[Any]:
-        """Return plain data."""
-        plain = {
-            name: getattr(self, name)
-            for name in self.__slots__
-            if name not in {"indexes", "clocks", "rates", "partners", "memory"}
+    def state(self, points: int = STATE_POINTS) -> list[Any]:
+        """Return plain data, with the newest ``points`` of what copies are told by.
+
+        What is nothing is left out: a log may have 64 series, and their names would outweigh them.
+        """
+        plain: dict[str, Any] = {
+            name: value for name in _PLAIN if (value := getattr(self, name)) is not None
         }
-        plain["partners"] = list(self.partners.items())
-        for name in ("indexes", "clocks", "rates"):
-            plain[name] = getattr(self, name)[-STATE_POINTS:].tobytes()
+        if self.partners:
+            plain["partners"] = list(self.partners.items())
+        for name in _MEMORIES:
+            held = getattr(self, name)
+            if points and held:
+                plain[name] = held[-points:].tobytes()
         return [plain]
 
     @classmethod
@@ -268,17 +272,23 @@ class Series:
         series = cls.__new__(cls)
         plain = dict(state[0])
         series.memory = memory
-        series.partners = {int(k): int(v) for k, v in plain.pop("partners")}
-        for name, code in (("indexes", "q"), ("clocks", "d"), ("rates", "d")):
+        series.partners = {int(k): int(v) for k, v in plain.pop("partners", ())}
+        for name, code in _MEMORIES.items():
             held = array(code)
-            held.frombytes(plain.pop(name))
+            held.frombytes(plain.pop(name, b""))
             setattr(series, name, held)
-        for name, value in plain.items():
-            setattr(series, name, value)
+        for name in _PLAIN:
+            setattr(series, name, plain.get(name))
         if series.shadow is not None:
             index, clock_s, off = series.shadow
             series.shadow = (index, clock_s, off)
         return series
+
+
+_MEMORIES: Final = {"indexes": "q", "clocks": "d", "rates": "d"}
+_PLAIN: Final = tuple(
+    name for name in Series.__slots__ if name not in {*_MEMORIES, "partners", "memory"}
+)
 
 
 def same_rate(one: float | None, other: float | None) -> bool:

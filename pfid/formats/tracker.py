@@ -13,13 +13,17 @@ from typing import Any, Final, NamedTuple
 
 from pfid.formats.line_count import LineCount
 from pfid.formats.reading import Reading, plain_reading, restored_reading
-from pfid.formats.series import MEMORY_POINTS, Series, Timing
+from pfid.formats.series import MEMORY_POINTS, STATE_POINTS, Series, Timing
 
 MAX_LIVE: Final = 8
 """Live series per key; the longest silent one is let go."""
 MAX_KEYS: Final = 48
 MAX_HELD: Final = 64
 """Readings held back while they may be a copy of a whole bar; as many matches are proof."""
+MAX_HELD_IN_ALL: Final = 256
+"""Held back over all keys; where that is too many, the oldest held are copies."""
+STATE_POINTS_IN_ALL: Final = 1024
+"""Points that a state keeps of all live series together; those that have ended need none."""
 MAX_SERIES: Final = 64
 """Series remembered one by one; of older ones only how they began is counted."""
 SILENT_TURNS: Final = 512
@@ -148,9 +152,15 @@ class Tracker:
             if len(held) >= MAX_HELD or reading.step == reading.total:
                 self._last[reading.key].copies += len(held)
                 del self._held[reading.key]
+            self._make_room()
             return []
         del self._held[reading.key]
         return self._release(held)
+
+    def _make_room(self) -> None:
+        while sum(map(len, self._held.values())) > MAX_HELD_IN_ALL:
+            key = next(iter(self._held))
+            self._last[key].copies += len(self._held.pop(key))
 
     def _copied(self, reading: Reading) -> bool:
         if reading.step == 0:
@@ -247,10 +257,13 @@ class Tracker:
         return len(back) - resumed + self._gone[False], resumed + self._gone[True]
 
     def state(self) -> dict[str, Any]:
-        """Return plain data."""
+        """Return plain data, bounded whatever the log does."""
+        going_on = {one.number for one in self._last.values()}
+        going_on.update(one.number for live in self._live.values() for one in live)
+        each = min(STATE_POINTS, STATE_POINTS_IN_ALL // max(len(going_on), 1))
         return {
             "next": self._next,
-            "series": [one.state() for one in self.series],
+            "series": [one.state(each if one.number in going_on else 0) for one in self.series],
             "live": [[key, [one.number for one in live]] for key, live in self._live.items()],
             "last": [[key, one.number] for key, one in self._last.items()],
             "flags": [self.broken, self.resumed],
