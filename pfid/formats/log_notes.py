@@ -5,6 +5,7 @@ from typing import Final, NamedTuple
 
 from pfid.domain.log_facts import Marker, MarkerSeen
 from pfid.formats.attempts import places
+from pfid.formats.dialects import hf_dict
 from pfid.formats.log_stream import LogParser
 from pfid.formats.series import Series
 from pfid.formats.tracker import partners, went_back
@@ -45,6 +46,7 @@ def log_notes(parser: LogParser) -> tuple[LogNote, ...]:
         *_attempts(parser),
         *_markers(parser),
         *_skipped(parser),
+        *_losses_alone(parser),
         *_bytes(parser),
     ]
     return tuple(sorted(found, key=lambda note: note.line or 0))
@@ -131,6 +133,23 @@ def _skipped(parser: LogParser) -> Iterator[LogNote]:
                 one.first_line,
                 f"{one.skipped} of {one.points} step lines report skipped updates",
             )
+
+
+def _losses_alone(parser: LogParser) -> Iterator[LogNote]:
+    """The Trainer without its bar: losses, and nothing that says which step they are of."""
+    facts = parser.facts()
+    if parser.series() or hf_dict.NAME not in facts.dialects:
+        return
+    last = f" (the last one {facts.losses[-1].value:.4g})" if facts.losses else ""
+    mean_s = parser.mean_step_s
+    mean = f" Its summary says {mean_s:.4g} s a step on the average." if mean_s else ""
+    yield LogNote(
+        "log_dicts_without_steps",
+        None,
+        f"log dicts of the HF Trainer give losses{last}, but no step number and no time, so no step"
+        f" can be told from them.{mean} Leave the Trainer's bar on (disable_tqdm=False), log the"
+        " step with them, or write a JSON line a step",
+    )
 
 
 def _bytes(parser: LogParser) -> Iterator[LogNote]:

@@ -15,10 +15,11 @@ from pfid.domain.step import Phase, StepEvent
 from pfid.formats import bar_rows, markers, phases
 from pfid.formats.arrivals import spread_arrivals
 from pfid.formats.bar_rows import Row
-from pfid.formats.candidates import MAX_LINE_BYTES, Candidate, Scanner
+from pfid.formats.candidates import Candidate, Scanner
 from pfid.formats.dialects import hf_dict, lightning, tqdm
 from pfid.formats.dialects.bar import Bar, read_bar
 from pfid.formats.line_count import LineCount
+from pfid.formats.line_cutting import LineCutter
 from pfid.formats.marker_log import MarkerLog
 from pfid.formats.reading import Reading
 from pfid.formats.series import MEMORY_POINTS, Series
@@ -59,10 +60,8 @@ class LogParser:
         self._scanner = Scanner(regex_dialects or {}, jsonl_keys or _NO_PRESETS)
         self._tracker = Tracker(memory_points)
         self._markers = MarkerLog()
-        self._tail = b""
-        self._over_long = False
-        self._bytes_read = self._nul_prefix = self._truncations = 0
-        self._at_beginning = True
+        self._cut = LineCutter()
+        self._bytes_read = self._truncations = 0
         self._lines = LineCount()
         self._dialects: Counter[str] = Counter()
         self._losses: deque[LossSeen] = deque(maxlen=MAX_LOSSES)
@@ -72,6 +71,8 @@ class LogParser:
         self._other_bars: dict[str, str] = {}
         self._evaluation_keys: set[str] = set()
         self._done_bar: str | None = None
+        self.mean_step_s: float | None = None
+        """Seconds of a step over the whole training, where its last line says so."""
 
     def feed(self, chunk: bytes, at_s: float | None = None) -> list[StepEvent]:
         """Take the next bytes; return the steps they complete.
@@ -81,16 +82,9 @@ class LogParser:
             at_s: when they arrived, Unix seconds; None in a forensic reading.
         """
         self._bytes_read += len(chunk)
-        data = self._without_nul(chunk)
-        if self._over_long:
-            data = self._skip_rest(data)
-        data = self._tail + data
-        cut = max(data.rfind(b"\n"), data.rfind(b"\r")) + 1
-        body, self._tail = data[:cut], data[cut:]
-        events = self._read(body, at_s)
-        if len(self._tail) > MAX_LINE_BYTES:
-            self._tail, self._over_long = self._tail[:MAX_LINE_BYTES], True
-        if at_s is not None and b"]" in self._tail and not self._over_long:
+        events = self._read(self._cut.feed(chunk), at_s)
+        self._cut.shorten()
+        if at_s is not None and b"]" in self._cut.tail and not self._cut.over_long:
             # A bar has no end of line until it is drawn again, which may be minutes later.
             self._unfinished_bar(at_s, events)
         if at_s is not None:
@@ -99,33 +93,12 @@ class LogParser:
 
     def finish(self, at_s: float | None = None) -> list[StepEvent]:
         """Take a last line that has no end."""
-        tail, self._tail, self._over_long = self._tail, b"", False
-        return self._read(tail, at_s)
+        return self._read(self._cut.rest(), at_s)
 
     def truncated(self) -> None:
         """The file shrank: what comes next stands at its beginning."""
         self._truncations += 1
-        self._tail, self._over_long = b"", False
-        self._at_beginning = True
-
-    def _without_nul(self, chunk: bytes) -> bytes:
-        if b"\0" not in chunk:
-            self._at_beginning = self._at_beginning and not chunk
-            return chunk
-        if self._at_beginning:
-            rest = chunk.lstrip(b"\0")
-            self._nul_prefix += len(chunk) - len(rest)
-            self._at_beginning = not rest
-            chunk = rest
-        # Inside a file NUL bytes are a hole that copytruncate left: a line ends before it.
-        return chunk.replace(b"\0", b"\r")
-
-    def _skip_rest(self, data: bytes) -> bytes:
-        ends = [at for at in (data.find(b"\n"), data.find(b"\r")) if at >= 0]
-        if not ends:
-            return b""
-        self._over_long = False
-        return data[min(ends) :]
+        self._cut.truncated()
 
     def _read(self, body: bytes, at_s: float | None) -> list[StepEvent]:
         events: list[StepEvent] = []
@@ -148,11 +121,11 @@ class LogParser:
             elif kind == "bar":
                 self._bar(text, at_s, events)
             else:
-                self._other(kind, text, at_s)
+                self._other(kind, text, at_s, events)
 
-    def _other(self, kind: str, text: bytes, at_s: float | None) -> None:
+    def _other(self, kind: str, text: bytes, at_s: float | None, events: list[StepEvent]) -> None:
         if kind == "hf_dict":
-            self._hf_dict(text)
+            self._hf_dict(text, at_s, events)
         elif kind == "marker":
             self._mark(text, at_s)
         else:
@@ -204,15 +177,19 @@ class LogParser:
             self._other_bars.setdefault(bar.description[:80], bar.unit)
 
     def _unfinished_bar(self, at_s: float, events: list[StepEvent]) -> None:
-        for _start, text, kind, _reader, _rows in self._scanner.candidates(self._tail):
+        for _start, text, kind, _reader, _rows in self._scanner.candidates(self._cut.tail):
             if kind == "bar":
                 self._bar(text, at_s, events)
 
-    def _hf_dict(self, text: bytes) -> None:
+    def _hf_dict(self, text: bytes, at_s: float | None, events: list[StepEvent]) -> None:
         said = hf_dict.read(text)
         if said is None:
             return
+        if said.reading is not None:
+            self._step(said.reading, at_s, events)
+            return
         self._dialects[hf_dict.NAME] += 1
+        self.mean_step_s = said.step_s or self.mean_step_s
         if said.loss is not None:
             self._losses.append(LossSeen(index=self._last_index, value=said.loss))
             self._done_bar = None
@@ -285,7 +262,7 @@ class LogParser:
         return LogFacts(
             bytes_before_run=self._before_run,
             bytes_read=self._bytes_read,
-            nul_prefix_bytes=self._nul_prefix,
+            nul_prefix_bytes=self._cut.nul_prefix_bytes,
             truncations=self._truncations,
             writers=self._tracker.writers(),
             rewinds=rewinds,
@@ -297,11 +274,15 @@ class LogParser:
 
     def state(self) -> dict[str, Any]:
         """Return plain data from which ``restore`` goes on."""
+        cut = self._cut
         return {
             "before_run": self._before_run,
-            "tail": self._tail,
-            "flags": [self._over_long, self._at_beginning],
-            "counts": [self._bytes_read, self._nul_prefix, self._truncations, self._lines.before],
+            "tail": cut.tail,
+            "flags": [cut.over_long, cut.at_beginning],
+            "counts": [
+                *(self._bytes_read, cut.nul_prefix_bytes, self._truncations),
+                self._lines.before,
+            ],
             "dialects": list(self._dialects.items()),
             "losses": [[loss.index, loss.value] for loss in self._losses],
             "phases": [phase.value if phase else None for phase in (self._phase, self._gap)],
@@ -309,6 +290,7 @@ class LogParser:
             "other_bars": list(self._other_bars.items()),
             "evaluation_keys": sorted(self._evaluation_keys),
             "done_bar": self._done_bar,
+            "mean_step_s": self.mean_step_s,
             "markers": self._markers.state(),
             "tracker": self._tracker.state(),
         }
@@ -327,11 +309,12 @@ class LogParser:
             regex_dialects=regex_dialects, jsonl_keys=jsonl_keys, memory_points=memory_points
         )
         parser._before_run = state["before_run"]
-        parser._tail = state["tail"]
-        parser._over_long, parser._at_beginning = state["flags"]
+        cut = parser._cut
+        cut.tail = state["tail"]
+        cut.over_long, cut.at_beginning = state["flags"]
         (
             parser._bytes_read,
-            parser._nul_prefix,
+            cut.nul_prefix_bytes,
             parser._truncations,
             parser._lines.before,
         ) = state["counts"]
@@ -342,6 +325,7 @@ class LogParser:
         parser._other_bars = dict(state["other_bars"])
         parser._evaluation_keys = set(state["evaluation_keys"])
         parser._done_bar = state["done_bar"]
+        parser.mean_step_s = state.get("mean_step_s")
         parser._markers = MarkerLog.restore(state["markers"])
         parser._tracker = Tracker.restore(state["tracker"], memory_points)
         return parser

@@ -213,3 +213,33 @@ def test_case_two_writers_then_resume_one_jsonl() -> None:
     assert notes["rewind"]["line"] == notes["resumed_at"]["line"] == 1047
     assert "two_writers" in notes
     assert all(segment["min"] > 0 for segment in segments)
+
+
+def test_log_dicts_alone_say_what_is_known_and_what_would_help(tmp_path: Path) -> None:
+    log = tmp_path / "train.log"
+    log.write_text(
+        "".join(f"{{'loss': '{n}.5', 'grad_norm': '0.6', 'epoch': '0.{n}'}}\n" for n in range(1, 4))
+        + "{'train_runtime': '15.16', 'train_steps_per_second': '0.5', 'epoch': '1.0'}\n"
+    )
+    result = run("--json", log)
+    assert result.exit_code == 3
+    notes = {note["code"]: note["text"] for note in json.loads(result.stdout)["notes"]}
+    said = notes["log_dicts_without_steps"]
+    assert "the last one 3.5" in said
+    assert "2 s a step on the average" in said
+    assert "disable_tqdm=False" in said
+    assert "log dicts" in result.stderr
+    assert "that carry a step" in result.stderr
+
+
+def test_log_dicts_that_carry_a_step_are_a_segment(tmp_path: Path) -> None:
+    log = tmp_path / "train.log"
+    log.write_text(
+        "".join(
+            f"{{'loss': 1.0, 'epoch': 0.1, 'step': {n}, 'elapsed': {3 * n}}}\n" for n in range(1, 9)
+        )
+    )
+    (segment,), notes = report(log)
+    assert (segment["dialect"], segment["clock"]) == ("hf_dict", "counter")
+    assert (segment["first_step"], segment["last_step"], segment["p50"]) == (1, 8, 3.0)
+    assert notes == {}

@@ -381,3 +381,22 @@ def test_memory_stays_flat_over_many_attempts_and_bars() -> None:
     assert parser.facts().rewinds == 599
     assert len(parser.series()) <= 64
     assert len(msgspec.msgpack.encode(parser.state())) < 200_000
+
+
+def test_log_dicts_with_a_step_are_steps_and_their_losses_are_told_once() -> None:
+    parser = LogParser()
+    lines = b"".join(
+        b"{'loss': '%d', 'epoch': '0.1', 'step': %d, 'elapsed': %d}\n" % (n, 10 * n, 20 * n)
+        for n in range(1, 5)
+    )
+    assert times(parser.feed(lines)) == [(10 * n, 20.0, 10) for n in range(1, 5)]
+    assert [loss.value for loss in parser.facts().losses] == [1.0, 2.0, 3.0, 4.0]
+    assert parser.facts().dialects == ("hf_dict",)
+
+
+def test_log_dicts_with_a_step_but_no_time_are_timed_by_their_arrival() -> None:
+    parser = LogParser()
+    events = []
+    for n in range(1, 5):
+        events += parser.feed(b"{'loss': 1.0, 'epoch': 0.1, 'step': %d}\n" % n, 100.0 + 2 * n)
+    assert [(e.index, e.seconds) for e in events[1:]] == [(2, 2.0), (3, 2.0), (4, 2.0)]

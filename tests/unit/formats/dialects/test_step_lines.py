@@ -199,3 +199,55 @@ def test_a_pattern_that_cannot_be_used_is_refused_by_name(pattern: str) -> None:
 def test_a_hostile_pattern_takes_linear_time() -> None:
     dialect = RegexDialect("bomb", r"(?P<step>(a+)+)$")
     assert dialect.read(b"a" * 15_000 + b"b") is None
+
+
+@pytest.mark.parametrize(
+    ("line", "step", "clock", "seconds"),
+    [
+        (b"{'loss': '1.2', 'grad_norm': '0.6', 'epoch': '0.4', 'step': 10}", 10, "arrival", None),
+        (b"{'step': 10, 'loss': 1.2}", 10, "arrival", None),
+        (b"{'loss': 1.2, 'epoch': 0.4, 'global_step': '1,010'}", None, None, None),
+        (b"{'loss': 1.2, 'epoch': 0.4, 'global_step': '1010'}", 1010, "arrival", None),
+        (b"{'loss': 1.2, 'step': 10, 'elapsed': 33.5}", 10, "counter", 33.5),
+        (b"{'loss': 1.2, 'step': 10, 'elapsed_time': '0:01:05'}", 10, "counter", 65.0),
+        (b"{'loss': 1.2, 'step': 10, 'step_time': '0.25'}", 10, "printed", 0.25),
+        (b"{'epoch': 0.4, 'iteration': 7}", 7, "arrival", None),
+    ],
+)
+def test_a_dict_that_carries_its_step_is_a_step_line(line, step, clock, seconds) -> None:
+    said = hf_dict.read(line)
+    if step is None:
+        assert said is None or said.reading is None
+        return
+    assert said is not None
+    assert said.reading is not None
+    assert (said.reading.step, said.reading.clock.value) == (step, clock)
+    timed = said.reading.clock_s if clock == "counter" else said.reading.printed_s
+    assert timed == seconds
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"{'step': 10, 'shape': (1, 2)}",
+        b"{'step': {'a': 1}, 'loss': 1}",
+        b"{'loss': 1.2, 'step': -1}",
+        b"{'loss': 1.2, 'step': 1e400}",
+        b"{'loss': 1.2, 'step': 9999999999999999999999}",
+        b"{'loss': 1.2, 'notes': 'step: 10'}",
+        b"{'eval_loss': 1.2, 'step': 10}",
+        b"{'train_runtime': 15.1, 'step': 10}",
+    ],
+)
+def test_a_dict_that_is_about_no_step_is_none(line) -> None:
+    said = hf_dict.read(line)
+    assert said is None or said.reading is None
+
+
+def test_the_last_dict_says_how_long_a_step_took_on_the_average() -> None:
+    said = hf_dict.read(b"{'train_runtime': '15.16', 'train_steps_per_second': '0.5'}")
+    assert said is not None
+    assert said.step_s == 2.0
+    nothing = hf_dict.read(b"{'train_runtime': '15.16', 'train_steps_per_second': '0.0'}")
+    assert nothing is not None
+    assert nothing.step_s is None
