@@ -94,6 +94,8 @@ def _view(run: bytes, steps: bytes | None) -> RunView:
         last_index=None if kept is None else kept.progress.last_index,
         step_clock=None if kept is None else kept.step_clock,
         summary=statistics.summary(),
+        achieved=None if kept is None else kept.achieved,
+        optimizers=() if kept is None else kept.optimizers,
         synthetic=body.synthetic,
     )
 

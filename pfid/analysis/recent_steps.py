@@ -85,6 +85,7 @@ def _joined(last: StepEvent, new: StepEvent) -> StepEvent:
         tokens=None if last.tokens is None or new.tokens is None else last.tokens + new.tokens,
         width=_mean_width(last, new, steps),
         loss=_worse_loss(last.loss, new.loss),
+        report=None,
     )
 
 

@@ -66,6 +66,8 @@ def run_json(view: RunView) -> dict[str, Any]:
         "step_seconds": _summary_json(view.summary, view),
         "baseline": _baseline_json(view.baseline),
         "slowdown": view.slowdown_ratio,
+        "optimizers": list(view.optimizers),
+        "achieved": view.achieved,
         "resources": view.resources,
     }
 

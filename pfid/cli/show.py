@@ -10,6 +10,7 @@ import click
 from pfid.bootstrap.gpu_look import gpus_of_run
 from pfid.bootstrap.run_lookup import look_up
 from pfid.bootstrap.sources import Gathered
+from pfid.cli.achieved_text import achieved_facts
 from pfid.cli.colours import outcome_cell, state_cell
 from pfid.cli.gathering import EXITS, gathered, nobody, not_chosen
 from pfid.cli.gpu_shapes import gpu_json
@@ -121,6 +122,9 @@ def _step_facts(view: RunView) -> Iterable[tuple[str, str]]:
         yield "step seconds", f"n={s.n} min={s.min_s:.4g} {ranks} max={s.max_s:.4g}{clock}"
         if s.first_s is not None:
             yield "first step", f"{s.first_s:.4g} s, not counted above"
+    if view.optimizers:
+        yield "steps of", f"{', '.join(view.optimizers)} (reported from inside)"
+    yield from achieved_facts(view.achieved)
     if view.baseline is not None:
         b = view.baseline
         yield "baseline", f"{b.median_s:.4g} s from {b.source.value.replace('_', ' ')} (n={b.n})"

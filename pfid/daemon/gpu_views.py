@@ -1,7 +1,8 @@
 """The GPUs for everybody's eyes."""
 
 from collections.abc import Mapping
-from typing import Final
+from types import MappingProxyType
+from typing import Final, NamedTuple
 
 from pfid.analysis.gpu_window import newest_window
 from pfid.analysis.gpu_work import WINDOW_S, WorkLimits, classify
@@ -14,7 +15,14 @@ KIND_S: Final = 10.0
 Names = Mapping[RunId, str]
 
 
-def gpus_view(box: GpuBox, now_s: float, names: Names, *, window_s: float = WINDOW_S) -> GpusView:
+def gpus_view(
+    box: GpuBox,
+    now_s: float,
+    names: Names,
+    *,
+    window_s: float = WINDOW_S,
+    achieved: Mapping[str, float] = MappingProxyType({}),
+) -> GpusView:
     """All of them.
 
     Args:
@@ -22,6 +30,7 @@ def gpus_view(box: GpuBox, now_s: float, names: Names, *, window_s: float = WIND
         now_s: monotonic.
         names: of the runs.
         window_s: seconds over which the kind of work is judged.
+        achieved: FLOP/s that runs report to get out of a GPU, by its uuid.
     """
     nvml = box.samplers.get(NVML)
     count = box.count()
@@ -36,7 +45,12 @@ def gpus_view(box: GpuBox, now_s: float, names: Names, *, window_s: float = WIND
         expected=None if count is None else count.expected,
         visible=0 if count is None else len(count.visible),
         gpus=tuple(
-            _view(gpu, names, WorkLimits(window_s=window_s), fresh=box.fresh(gpu.source, now_s))
+            _view(
+                gpu,
+                names,
+                _Look(WorkLimits(window_s=window_s), achieved.get(gpu.facts.uuid)),
+                fresh=box.fresh(gpu.source, now_s),
+            )
             for gpu in box.ordered()
         ),
         absent=tuple(
@@ -46,9 +60,16 @@ def gpus_view(box: GpuBox, now_s: float, names: Names, *, window_s: float = WIND
     )
 
 
-def _view(gpu: TrackedGpu, names: Names, limits: WorkLimits, *, fresh: bool) -> GpuView:
+class _Look(NamedTuple):
+    """What the kind of work is told by, beside the samples."""
+
+    limits: WorkLimits
+    flops_per_s: float | None
+
+
+def _view(gpu: TrackedGpu, names: Names, look: _Look, *, fresh: bool) -> GpuView:
     shown = fresh and gpu.present
-    kind, reason = _kind(gpu, limits) if shown else (WorkKind.UNKNOWN, "no_fresh_sample")
+    kind, reason = _kind(gpu, look) if shown else (WorkKind.UNKNOWN, "no_fresh_sample")
     return GpuView(
         facts=gpu.facts,
         present=gpu.present,
@@ -66,18 +87,18 @@ def _view(gpu: TrackedGpu, names: Names, limits: WorkLimits, *, fresh: bool) -> 
     )
 
 
-def _kind(gpu: TrackedGpu, limits: WorkLimits) -> tuple[WorkKind, str]:
+def _kind(gpu: TrackedGpu, look: _Look) -> tuple[WorkKind, str]:
     """What it is busy with, and the code that says why; looked at anew every few seconds."""
     at_s = gpu.samples[-1].at_s if gpu.samples else 0.0
     if at_s >= gpu.kind_due_s or gpu.kind is WorkKind.UNKNOWN:
         gpu.kind_due_s = at_s + KIND_S
-        gpu.kind, gpu.kind_reason = _looked_at(gpu, limits)
+        gpu.kind, gpu.kind_reason = _looked_at(gpu, look)
     return gpu.kind, gpu.kind_reason
 
 
-def _looked_at(gpu: TrackedGpu, limits: WorkLimits) -> tuple[WorkKind, str]:
-    window = newest_window(gpu.state.samples, limits.window_s)
-    reading = classify(window, gpu.reference, limits)
+def _looked_at(gpu: TrackedGpu, look: _Look) -> tuple[WorkKind, str]:
+    window = newest_window(gpu.state.samples, look.limits.window_s)
+    reading = classify(window, gpu.reference, look.limits, look.flops_per_s)
     return reading.kind, reading.work.value
 
 

@@ -1,11 +1,18 @@
 """The GPU port of a world: what is known now, without a call to anything."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from pfid.daemon.gpu_box import GpuBox, TrackedGpu
+from pfid.domain.inside import Achieved
 from pfid.domain.verdict import BOX, Entity, EntityKind
 from pfid.spec.fakes_gpus import FixedGpus
 from pfid.spec.ports.gpus import AchievedFlops, GpuCount, GpuState, SamplerFacts
+
+
+def nothing_reported() -> Achieved | None:
+    """The report of whoever takes no steps: the box, a GPU."""
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,6 +22,7 @@ class LiveGpus:
     box: GpuBox
     subject: Entity
     monotonic_s: float
+    reported: Callable[[], Achieved | None] = nothing_reported
 
     def sampler(self) -> SamplerFacts:
         """How the sampler does that brings the subject's GPU, NVML's for everybody else."""
@@ -54,8 +62,16 @@ class LiveGpus:
         return self.subject.kind is EntityKind.GPU
 
     def achieved(self) -> AchievedFlops | None:
-        """Nobody reports it yet."""
-        return None
+        """What the subject's steps report, as one of its GPUs has it.
+
+        Only where every GPU it is on has a rank that reports: of eight ranks one alone may
+        report, or one process may drive eight GPUs, and these cannot be told apart.
+        """
+        said, cards = self.reported(), self.mine()
+        if said is None or said.flops_per_s is None or not cards or said.ranks < len(cards):
+            return None
+        done = said.flops_per_s + (said.recompute_flops_per_s or 0.0)
+        return AchievedFlops(flops_per_s=done / len(cards), window_s=said.window_s)
 
     def frozen(self) -> FixedGpus:
         """The same as data, for a check that runs elsewhere."""

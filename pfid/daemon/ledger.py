@@ -256,6 +256,7 @@ def _put_stream(stream: Stream) -> PutStream:
 
 
 def _steps_body(run: TrackedRun) -> StepsBody:
+    inside = None if run.facts is None else run.facts.inside
     return StepsBody(
         statistics=run.statistics.state(),
         progress=run.progress,
@@ -263,4 +264,6 @@ def _steps_body(run: TrackedRun) -> StepsBody:
         leading=run.leading,
         early=run.early,
         step_clock=run.step_clock,
+        achieved=run.rates.whole(inside),
+        optimizers=() if inside is None else inside.optimizers,
     )

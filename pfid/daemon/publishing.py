@@ -3,7 +3,7 @@
 from pfid.daemon.core import Core
 from pfid.daemon.gpu_views import gpus_view
 from pfid.daemon.tracked import TrackedRun
-from pfid.daemon.worlds import baseline_of
+from pfid.daemon.worlds import achieved_of, baseline_of, flops_by_gpu
 from pfid.domain.gpu_view import GpusView
 from pfid.domain.outcome import Outcome
 from pfid.domain.run import RunState
@@ -54,15 +54,27 @@ class Publishing:
         if not core.gpus.samplers:
             return None
         names = {run_id: run.run.name for run_id, run in core.runs.items()}
-        return gpus_view(core.gpus, core.monotonic_s(), names)
+        now_s = core.monotonic_s()
+        achieved = {
+            uuid: flops
+            for run in core.runs.values()
+            if run.rates.fresh(now_s)
+            for uuid, flops in flops_by_gpu(core, run, now_s).items()
+        }
+        return gpus_view(core.gpus, now_s, names, achieved=achieved)
 
     def view(self, run: TrackedRun) -> RunView:
         """One run as everybody may see it."""
         state = self._state(run)
-        if run.view is None or run.view.state is not state:
+        if run.view is None or run.view.state is not state or self._lapsed(run.view, run):
             run.state = state
             run.view = self._view(run)
         return run.view
+
+    def _lapsed(self, view: RunView, run: TrackedRun) -> bool:
+        """Whether it still shows a rate of steps that come no more."""
+        shown = view.achieved is not None and not view.achieved.whole_run
+        return shown and not run.rates.fresh(self._core.monotonic_s())
 
     def _state(self, run: TrackedRun) -> RunState:
         stall = run.judged.get(STALL_CHECK)
@@ -80,6 +92,7 @@ class Publishing:
 
     def _view(self, run: TrackedRun) -> RunView:
         baseline = baseline_of(run)
+        inside = None if run.facts is None else run.facts.inside
         recent = [s for e in run.recent if (s := _seconds(e)) is not None][-SHOWN_STEPS:]
         return RunView(
             run=run.run,
@@ -96,6 +109,8 @@ class Publishing:
             histogram=run.statistics.histogram(),
             resources=resources(run),
             recent_step_s=tuple(recent),
+            achieved=achieved_of(run, self._core.monotonic_s()),
+            optimizers=() if inside is None else inside.optimizers,
             synthetic=run.synthetic,
         )
 

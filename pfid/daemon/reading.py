@@ -7,6 +7,7 @@ place it last reported.
 from typing import Final
 
 from pfid.analysis import early_steps
+from pfid.analysis.launch_windows import LaunchWindows
 from pfid.analysis.step_statistics import StepStatistics
 from pfid.daemon.core import Core
 from pfid.daemon.judging import Judging
@@ -190,6 +191,8 @@ class Reading:
         self._core.snapshot_stale = True
 
     def _step(self, run: TrackedRun, stream: Stream, event: StepEvent, now_s: float) -> None:
+        if stream.kind is StreamKind.STEPS:
+            run.rates.take(event, now_s)
         run.leading, counts, anew = leading_writer.hear(run.leading, stream.ordinal, event)
         if not counts:
             return
@@ -197,10 +200,13 @@ class Reading:
             run.statistics = StepStatistics()
             run.recent.clear()
             run.early = early_steps.EarlySteps()
-        run.statistics.add(event)
-        run.recent.append(event)
+            run.launches = LaunchWindows()
         run.step_clock = event.clock
-        run.early = early_steps.take(run.early, event)
+        timed = run.launches.take(event)
+        if timed is not None:
+            run.statistics.add(timed)
+            run.recent.append(timed)
+            run.early = early_steps.take(run.early, timed)
         run.progress = progress.advance(run.progress, self._when(run, event, now_s), event=event)
 
     def _when(self, run: TrackedRun, event: StepEvent, now_s: float) -> float:

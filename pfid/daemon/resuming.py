@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, Protocol
 
+from pfid.analysis.launch_windows import LaunchWindows
 from pfid.analysis.step_statistics import StepStatistics
 from pfid.daemon.core import Core
 from pfid.daemon.deaths import Deaths, unseen_death
@@ -198,6 +199,7 @@ class Resuming:
         run.leading = steps.leading
         run.early = steps.early
         run.step_clock = steps.step_clock
+        run.launches = LaunchWindows(begun=steps.progress.steps_seen > 0)
 
     def _streams(self, run: TrackedRun, stored: StoredRun, fds: dict[str, int]) -> None:
         for ordinal, body in sorted(stored.streams.items()):

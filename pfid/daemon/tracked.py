@@ -4,7 +4,9 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Final
 
+from pfid.analysis.achieved import AchievedRates
 from pfid.analysis.early_steps import EarlySteps
+from pfid.analysis.launch_windows import LaunchWindows
 from pfid.analysis.recent_steps import RecentSteps
 from pfid.analysis.step_statistics import StepStatistics
 from pfid.daemon.ports import HeldProcess, IoReading, ProcessReading
@@ -151,6 +153,8 @@ class TrackedRun:
     facts: LogFacts | None = None
     statistics: StepStatistics = field(default_factory=StepStatistics)
     recent: RecentSteps = field(default_factory=RecentSteps)
+    launches: LaunchWindows = field(default_factory=LaunchWindows)
+    rates: AchievedRates = field(default_factory=AchievedRates)
     leading: Leading = field(default_factory=Leading)
     progress: ProgressState
     last_progress_at_s: float | None = None

@@ -6,6 +6,7 @@ from pfid.daemon.core import Core
 from pfid.daemon.gpu_worlds import LiveGpus
 from pfid.daemon.tracked import TrackedRun
 from pfid.domain.errors import PortError
+from pfid.domain.inside import Achieved
 from pfid.domain.step import StepEvent
 from pfid.domain.step_summary import Baseline, StepSummary
 from pfid.domain.verdict import BOX, Entity, EntityKind
@@ -121,6 +122,14 @@ def baseline_of(run: TrackedRun) -> Baseline | None:
     return choose_baseline(run.run.expect_step_s, run.earlier, run.early.baseline)
 
 
+def achieved_of(run: TrackedRun, monotonic_s: float) -> Achieved | None:
+    """What the run's ranks get done in a second; of the whole run once it has ended."""
+    inside = None if run.facts is None else run.facts.inside
+    if run.end is not None:
+        return run.rates.whole(inside)
+    return run.rates.now(monotonic_s, inside)
+
+
 def run_world(core: Core, run: TrackedRun, asked: Asked) -> World:
     """The world of one run, for a check that runs at once in the main thread."""
     monotonic_s = core.monotonic_s()
@@ -132,7 +141,7 @@ def run_world(core: Core, run: TrackedRun, asked: Asked) -> World:
         steps=LiveSteps(run, monotonic_s, asked),
         log=LiveLog(run),
         gates=FixedGates(standing=core.checks.facts),
-        gpus=LiveGpus(core.gpus, subject, monotonic_s),
+        gpus=_gpus_of(core, run, monotonic_s),
     )
 
 
@@ -171,5 +180,17 @@ def frozen_world(core: Core, run: TrackedRun) -> World:
         ),
         log=FixedLog(log_facts=live.log.facts()),
         gates=live.gates,
-        gpus=LiveGpus(core.gpus, live.subject, live.clock.monotonic_s()).frozen(),
+        gpus=_gpus_of(core, run, live.clock.monotonic_s()).frozen(),
     )
+
+
+def flops_by_gpu(core: Core, run: TrackedRun, monotonic_s: float) -> dict[str, float]:
+    """What the run reports to get out of each GPU it is on."""
+    gpus = _gpus_of(core, run, monotonic_s)
+    done = gpus.achieved()
+    return {} if done is None else {s.facts.uuid: done.flops_per_s for s in gpus.mine() or ()}
+
+
+def _gpus_of(core: Core, run: TrackedRun, monotonic_s: float) -> LiveGpus:
+    subject = Entity(EntityKind.RUN, run.run_id)
+    return LiveGpus(core.gpus, subject, monotonic_s, lambda: achieved_of(run, monotonic_s))

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
+from pfid.domain.inside import Inside
+
 
 class Marker(Enum):
     """Known lines that mean something by themselves."""
@@ -68,6 +70,7 @@ class LogFacts:
         markers: known messages.
         losses: the last logged losses, oldest first, at most 64.
         dialects: names of the dialects that matched, most lines first.
+        inside: what the run's own step files say about who writes them; None for a log.
     """
 
     bytes_before_run: int = 0
@@ -81,3 +84,4 @@ class LogFacts:
     markers: Mapping[Marker, MarkerSeen] = field(default_factory=dict)
     losses: tuple[LossSeen, ...] = ()
     dialects: tuple[str, ...] = ()
+    inside: Inside | None = None

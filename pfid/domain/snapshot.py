@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from pfid.domain.gate import Gate
 from pfid.domain.gpu_view import GpusView
+from pfid.domain.inside import Achieved
 from pfid.domain.names import CheckName
 from pfid.domain.outcome import Outcome
 from pfid.domain.run import Run, RunEnd, RunState
@@ -60,6 +61,8 @@ class RunView:
         slowdown_ratio: median of the recent window over the baseline, None without one.
         histogram: for the exporter.
         resources: of its tree, None when it could not be read.
+        achieved: what its ranks get done in a second; None where no step says so.
+        optimizers: what steps, where that is reported from inside, the first that stepped first.
         recent_step_s: the last step times, oldest first, at most 64, for small plots.
         synthetic: whether a self-test made it; kept out of history and metrics of real runs.
     """
@@ -78,6 +81,8 @@ class RunView:
     histogram: StepHistogram | None = None
     resources: Resources | None = None
     recent_step_s: tuple[float, ...] = ()
+    achieved: Achieved | None = None
+    optimizers: tuple[str, ...] = ()
     synthetic: bool = False
 
 

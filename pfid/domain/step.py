@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from enum import Enum
 
+from pfid.domain.inside import StepReport
+
 
 class StepClock(Enum):
     """Where the seconds of a step come from; a reader may trust them differently."""
@@ -48,6 +50,7 @@ class StepEvent:
         width: padded width of the step's batch, where known.
         loss: as printed; may be NaN or infinite.
         at_s: wall time of arrival, Unix seconds; None in a forensic reading.
+        report: what the training process itself says beside; None for what was read off a log.
     """
 
     index: int
@@ -61,6 +64,7 @@ class StepEvent:
     width: int | None = None
     loss: float | None = None
     at_s: float | None = None
+    report: StepReport | None = None
 
     def __post_init__(self) -> None:
         """Hold the invariants.

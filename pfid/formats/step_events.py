@@ -30,6 +30,7 @@ _tokens: Final = _setter("tokens")
 _width: Final = _setter("width")
 _loss: Final = _setter("loss")
 _at_s: Final = _setter("at_s")
+_report: Final = _setter("report")
 
 
 def step_event(
@@ -48,6 +49,7 @@ def step_event(
     _width(event, reading.width)
     _loss(event, reading.loss)
     _at_s(event, at_s)
+    _report(event, None)
     return event
 
 
@@ -73,4 +75,5 @@ def bar_event(  # noqa: PLR0913, PLR0917 - in the innermost loop, where packing 
     _width(event, None)
     _loss(event, None)
     _at_s(event, at_s)
+    _report(event, None)
     return event

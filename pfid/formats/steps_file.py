@@ -1,7 +1,8 @@
 """The step file of a run: JSON lines written inside the training process, one a step.
 
-Every key but ``step`` may be left out. A line that cannot be read is counted, never raised: the
-file belongs to a program that can be killed in the middle of a write.
+Every key but ``step`` may be left out; a line with ``note`` is about the writer and no step. A
+line that cannot be read is counted, never raised: the file belongs to a program that can be killed
+in the middle of a write.
 """
 
 import math
@@ -10,7 +11,9 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import Meta
 
+from pfid.domain.inside import StepReport
 from pfid.domain.step import Phase, StepClock, StepEvent
+from pfid.formats.inside_notes import InsideNotes
 
 MAX_LINE_BYTES: Final = 64 * 1024
 MAX_INTERVAL_STEPS: Final = 1_000_000
@@ -22,39 +25,77 @@ _CLOCKS: Final = {clock.value: clock for clock in StepClock}
 
 
 class _Line(msgspec.Struct, frozen=True, kw_only=True):
-    step: _Count
+    step: _Count | None = None
+    note: str | None = None
     seconds: float | None = None
+    inside_s: float | None = None
     phase: str = "train"
     rank: _Rank | None = None
+    pid: _Rank | None = None
+    opt: _Rank = 0
     tokens: _Count | None = None
+    real_tokens: _Count | None = None
     width: _Count | None = None
+    flops: float | None = None
+    recompute_flops: float | None = None
     loss: float | str | None = None
     clock: str = "reported"
     interval_steps: Annotated[int, Meta(ge=1, le=MAX_INTERVAL_STEPS)] = 1
+    dynamo: dict[str, int] | None = None
 
 
 _decoder: Final = msgspec.json.Decoder(_Line)
+_any: Final = msgspec.json.Decoder(dict[str, Any])
+_REFUSED: Final = (msgspec.DecodeError, msgspec.ValidationError, ValueError, RecursionError)
 
 
 def parse_line(line: bytes, at_s: float | None = None) -> StepEvent | None:
     """Return the event of one line; None if it is not one."""
     try:
         read = _decoder.decode(line)
-        return StepEvent(
-            index=read.step,
-            seconds=read.seconds,
-            clock=_CLOCKS.get(read.clock, StepClock.REPORTED),
-            interval_steps=read.interval_steps,
-            phase=_PHASES.get(read.phase, Phase.TRAIN),
-            rank=read.rank,
-            writer="steps" if read.rank is None else f"steps/{read.rank}",
-            tokens=read.tokens,
-            width=read.width,
-            loss=_loss(read.loss),
-            at_s=at_s,
-        )
-    except (msgspec.DecodeError, msgspec.ValidationError, ValueError):
+        return None if read.note is not None else _event(read, at_s)
+    except _REFUSED:
         return None
+
+
+def _event(read: _Line, at_s: float | None) -> StepEvent:
+    if read.step is None:
+        raise ValueError("neither a step nor a note")
+    return StepEvent(
+        index=read.step,
+        seconds=read.seconds,
+        clock=_CLOCKS.get(read.clock, StepClock.REPORTED),
+        interval_steps=read.interval_steps,
+        phase=_PHASES.get(read.phase, Phase.TRAIN),
+        rank=read.rank,
+        writer=_writer(read),
+        tokens=read.tokens,
+        width=read.width,
+        loss=_loss(read.loss),
+        at_s=at_s,
+        report=_report(read),
+    )
+
+
+def _writer(read: _Line) -> str:
+    """One key for every optimizer of every process."""
+    rank = "steps" if read.rank is None else f"steps/{read.rank}"
+    return rank if read.pid is None else f"{rank}/{read.pid}.{read.opt}"
+
+
+def _report(read: _Line) -> StepReport | None:
+    if read.inside_s is None and read.real_tokens is None and read.flops is None:
+        return None
+    return StepReport(
+        inside_s=_positive(read.inside_s),
+        real_tokens=read.real_tokens,
+        flops=_positive(read.flops),
+        recompute_flops=_positive(read.recompute_flops),
+    )
+
+
+def _positive(value: float | None) -> float | None:
+    return value if value is not None and value >= 0 else None
 
 
 def _loss(value: float | str | None) -> float | None:
@@ -64,15 +105,22 @@ def _loss(value: float | str | None) -> float | None:
 
 
 class StepsFileParser:
-    """Takes the bytes of a step file in any chunks."""
+    """Takes the bytes of a step file in any chunks.
 
-    __slots__ = ("_skipping", "_tail", "bad_lines")
+    Attributes:
+        bad_lines: lines that were neither a step nor a note.
+        notes: what stood beside the steps.
+    """
+
+    __slots__ = ("_lines", "_skipping", "_tail", "bad_lines", "notes")
 
     def __init__(self) -> None:
         """Start at the beginning of a line."""
         self._tail = b""
         self._skipping = False
+        self._lines = 0
         self.bad_lines = 0
+        self.notes = InsideNotes()
 
     def feed(self, chunk: bytes, at_s: float | None = None) -> list[StepEvent]:
         """Return the events of the lines that ``chunk`` completes."""
@@ -90,18 +138,49 @@ class StepsFileParser:
         return [] if event is None else [event]
 
     def _take(self, line: bytes, at_s: float | None) -> StepEvent | None:
+        self._lines += 1
         skipping, self._skipping = self._skipping, False
         line = line.strip(b"\0 \r\t")
         if not line and not skipping:
             return None
-        too_long = skipping or len(line) > MAX_LINE_BYTES
-        event = None if too_long else parse_line(line, at_s)
-        self.bad_lines += event is None
+        try:
+            if skipping or len(line) > MAX_LINE_BYTES:
+                raise ValueError("too long")
+            return self._read(line, at_s)
+        except _REFUSED:
+            self.bad_lines += 1
+            return None
+
+    def _read(self, line: bytes, at_s: float | None) -> StepEvent | None:
+        read = _decoder.decode(line)
+        if read.note is not None:
+            self._note(read, line)
+            return None
+        event = _event(read, at_s)
+        self.notes.reported += 1
+        if event.loss is not None:
+            self.notes.loss(event.index, event.loss)
+        if read.dynamo is not None:
+            self.notes.dynamo(read.dynamo, self._lines, event.index, at_s)
         return event
+
+    def _note(self, read: _Line, line: bytes) -> None:
+        if read.note == "loss":
+            loss = _loss(read.loss)
+            if loss is not None:
+                self.notes.loss(read.step, loss)
+        elif read.note is not None:
+            self.notes.note(read.note, _any.decode(line))
 
     def state(self) -> dict[str, Any]:
         """Return plain data from which ``restore`` goes on."""
-        return {"tail": self._tail, "skipping": self._skipping, "bad_lines": self.bad_lines}
+        return {
+            "tail": self._tail,
+            "skipping": self._skipping,
+            "lines": self._lines,
+            "bad_lines": self.bad_lines,
+            "notes": self.notes.state(),
+        }
 
     @classmethod
     def restore(cls, state: dict[str, Any]) -> "StepsFileParser":
@@ -109,5 +188,8 @@ class StepsFileParser:
         parser = cls()
         parser._tail = state["tail"]
         parser._skipping = state["skipping"]
+        parser._lines = state.get("lines", 0)
         parser.bad_lines = state["bad_lines"]
+        if "notes" in state:  # an older pfid knew of none
+            parser.notes = InsideNotes.restore(state["notes"])
         return parser

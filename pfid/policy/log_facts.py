@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
+from pfid.domain.inside import Inside
 from pfid.spec.ports.log import LogFacts, LossSeen, Marker, MarkerSeen
 
 LOSSES_MAX: Final = 64
@@ -36,6 +37,7 @@ def together(parts: Iterable[LogFacts]) -> LogFacts | None:
         markers=_markers(facts),
         losses=_losses(facts),
         dialects=tuple(dialects),
+        inside=_inside(facts),
     )
 
 
@@ -74,6 +76,26 @@ def _losses(facts: tuple[LogFacts, ...]) -> tuple[LossSeen, ...]:
     return max((p.losses for p in facts), key=lambda losses: (_bad(losses), len(losses)))[
         -LOSSES_MAX:
     ]
+
+
+def _inside(facts: tuple[LogFacts, ...]) -> Inside | None:
+    """The step files of all ranks taken together; dynamo's figures are those of the busiest."""
+    parts = [p.inside for p in facts if p.inside is not None]
+    if not parts:
+        return None
+    named = next((p for p in parts if p.accounting), parts[0])
+    return Inside(
+        asked=any(p.asked for p in parts),
+        attached=sum(p.attached for p in parts),
+        reported=sum(p.reported for p in parts),
+        explicit=any(p.explicit for p in parts),
+        optimizers=tuple(dict.fromkeys(name for p in parts for name in p.optimizers)),
+        given_up=any(p.given_up for p in parts),
+        lost=sum(p.lost for p in parts),
+        accounting=named.accounting,
+        peak_flops_per_s=named.peak_flops_per_s,
+        dynamo=max((p.dynamo for p in parts), key=lambda counts: sum(counts.values())),
+    )
 
 
 def _bad(losses: tuple[LossSeen, ...]) -> int:

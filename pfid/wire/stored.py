@@ -12,6 +12,7 @@ import msgspec
 from pfid.analysis.early_steps import EarlySteps
 from pfid.domain.errors import StateError
 from pfid.domain.gpu import GpuFacts, GpuReference
+from pfid.domain.inside import Achieved
 from pfid.domain.run import OperatorStop, Run, RunEnd, RunState
 from pfid.domain.step import StepClock, StepEvent
 from pfid.domain.transition import Transition
@@ -90,6 +91,8 @@ class StepsBody(_Body, frozen=True, kw_only=True):
     leading: Leading = Leading()
     early: EarlySteps = EarlySteps()
     step_clock: StepClock | None = None
+    achieved: Achieved | None = None
+    optimizers: tuple[str, ...] = ()
 
 
 class PutRun(_Body, frozen=True, kw_only=True):

@@ -1,10 +1,12 @@
 """A step file as a followed text: events from its lines, facts from its size."""
 
-from typing import Any, Self
+from typing import Any, Final, Self
 
 from pfid.domain.log_facts import LogFacts
 from pfid.domain.step import Phase, StepEvent
 from pfid.formats.steps_file import StepsFileParser
+
+_PHASES: Final = {phase.value: phase for phase in Phase}
 
 
 class StepsText:
@@ -35,19 +37,26 @@ class StepsText:
 
     def _noted(self, events: list[StepEvent]) -> list[StepEvent]:
         if events:
-            self._phase = events[-1].phase
+            self._phase = Phase.TRAIN
+        said, self._parser.notes.phase = self._parser.notes.phase, None
+        if said in _PHASES:
+            self._phase = _PHASES[said]
         return events
 
     def facts(self) -> LogFacts:
-        """Return the sizes; a step file holds no messages."""
+        """Return the sizes, and what the file says about who writes it."""
+        notes = self._parser.notes
         return LogFacts(
             bytes_before_run=self._begins_at,
             bytes_read=self._bytes_read,
             truncations=self._truncations,
+            markers=notes.markers,
+            losses=notes.losses,
+            inside=notes.inside,
         )
 
     def phase(self) -> Phase | None:
-        """Return the phase of the last step."""
+        """Return what the run is doing: the last phase that was entered, or training."""
         return self._phase
 
     def state(self) -> dict[str, Any]:

@@ -19,6 +19,7 @@ class RunLabels:
         self.run_id = run_id
         self.run = Labels(run=run_id)
         self.info: Labels | None = None
+        self._accounted: Labels | None = None
         self._checks: dict[str, Labels] = {}
 
     def learn(self, info: Labels) -> Labels:
@@ -35,6 +36,12 @@ class RunLabels:
     def buckets(self) -> tuple[Labels, ...]:
         """One a bucket of step durations, the last being +Inf."""
         return tuple(Labels(run=self.run_id, le=bound) for bound in _BOUND_TEXTS)
+
+    def accounted(self, accounting: str) -> Labels:
+        """This run under the words for what its FLOPs count, which do not change."""
+        if self._accounted is None or self._accounted.pairs["accounting"] != accounting:
+            self._accounted = Labels(accounting=accounting, run=self.run_id)
+        return self._accounted
 
     def check(self, name: str) -> Labels:
         """This run under one check."""

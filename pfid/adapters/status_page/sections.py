@@ -7,6 +7,7 @@ from typing import Final
 from pfid.domain.gate import Gate, GateState
 from pfid.domain.gpu import GpuSample
 from pfid.domain.gpu_view import GpusView, GpuView, HolderView, WorkKind
+from pfid.domain.inside import Achieved
 from pfid.domain.outcome import Outcome
 from pfid.domain.run import RunState
 from pfid.domain.snapshot import RunView, Snapshot, VerdictView
@@ -121,6 +122,7 @@ def _runs(
         "steps",
         "median",
         "slowdown",
+        "tokens/s, FLOP/s",
         "recent",
         "progress",
     )
@@ -139,9 +141,26 @@ def _run(view: RunView, verdicts: Sequence[VerdictView], now_s: float) -> tuple[
         str(view.steps_total),
         "" if summary is None else f"{summary.p50_s:.4g} s",
         "" if view.slowdown_ratio is None else f"{view.slowdown_ratio:.2f} x",
+        _achieved(view.achieved),
         sparkline(view.recent_step_s, "step times in seconds", baseline),
         "" if view.state.ended else ago(since_s),
     )
+
+
+def _achieved(achieved: Achieved | None) -> Child:
+    """Rates as reported from inside; what counts as a FLOP stands in the tip."""
+    if achieved is None:
+        return ""
+    parts = []
+    if achieved.tokens_per_s is not None:
+        parts.append(f"{achieved.tokens_per_s:,.0f}")
+    if achieved.real_tokens_per_s is not None:
+        parts.append(f"{achieved.real_tokens_per_s:,.0f} real")
+    if achieved.flops_per_s is not None:
+        parts.append(f"{achieved.flops_per_s / 1e12:.3g} T")
+    if achieved.model_flops_utilization is not None:
+        parts.append(f"MFU {achieved.model_flops_utilization:.1%}")
+    return el("span", ", ".join(parts), title=text(achieved.accounting, 200))
 
 
 def _told(verdicts: Sequence[VerdictView]) -> Child:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pfid import __version__
+from pfid.cli.achieved_text import achieved_facts
 from pfid.cli.times import age, rfc3339
 from pfid.domain.gate import Gate
 from pfid.domain.gpu_view import GpuView, WorkKind
@@ -114,6 +115,10 @@ def _step_facts(view: RunView) -> Iterator[tuple[str, Child]]:
         yield "90th, 99th percentile", f"{s.p90_s:.4g} s, {s.p99_s:.4g} s"
         yield "fastest, slowest", f"{s.min_s:.4g} s, {s.max_s:.4g} s"
         yield "first step", "not timed" if s.first_s is None else f"{s.first_s:.4g} s"
+    if view.optimizers:
+        yield "steps of", text(f"{', '.join(view.optimizers)} (reported from inside)", 200)
+    for name, said in achieved_facts(view.achieved):
+        yield name, text(said, 300)
     yield "baseline", _baseline(view)
 
 

@@ -4,6 +4,7 @@ import pytest
 
 from pfid.domain.gate import Gate, GateState, ProvenTo
 from pfid.domain.identity import ProcessIdentity
+from pfid.domain.inside import Achieved
 from pfid.domain.outcome import Outcome
 from pfid.domain.run import EndKind, Run, RunEnd, RunSource, RunState
 from pfid.domain.snapshot import (
@@ -81,6 +82,17 @@ class Box:
             histogram=StepHistogram(counts=(0,) * 10 + (900, 544) + (0,) * 6, sum_s=28_500.5),
             baseline=Baseline(median_s=19.75, source=BaselineSource.EARLIER_RUNS, n=1_444),
             slowdown_ratio=1.02,
+            achieved=Achieved(
+                window_s=61.5,
+                steps=3,
+                ranks=2,
+                tokens_per_s=5_200.5,
+                real_tokens_per_s=4_100.25,
+                flops_per_s=5.4e13,
+                recompute_flops_per_s=1.8e13,
+                accounting="6ND of 4e+09 trained, active parameters, without attention",
+                model_flops_utilization=0.0888,
+            ),
             resources=Resources(processes=9, cpu_seconds=12_345.6, resident_bytes=8_589_934_592),
             job_id="812",
             rank=0,

@@ -1,0 +1,117 @@
+"""Tokens and FLOPs a second, out of what ranks report."""
+
+import pytest
+
+from pfid.analysis.achieved import ENTRIES_MAX, FRESH_S, STEPS_MIN, WINDOW_S, AchievedRates
+from pfid.domain.inside import Inside, StepReport
+from pfid.domain.step import Phase, StepClock, StepEvent
+
+
+def step(seconds=1.0, *, tokens=1000, real=None, flops=None, again=None, **given):
+    return StepEvent(
+        **{
+            "index": 1,
+            "seconds": seconds,
+            "clock": StepClock.REPORTED,
+            "writer": f"steps/{given.get('rank', 0)}/1.0",
+            "tokens": tokens,
+            "report": StepReport(real_tokens=real, flops=flops, recompute_flops=again),
+            **given,
+        }
+    )
+
+
+def rates(*events, at_s=0.0):
+    found = AchievedRates()
+    for event in events:
+        found.take(event, at_s)
+    return found
+
+
+def test_a_rate_is_a_sum_over_time_and_no_mean_of_rates():
+    done = rates(step(1.0, tokens=1000), step(9.0, tokens=1000)).now(0.0, None)
+    assert done.tokens_per_s == pytest.approx(200)
+
+
+def test_real_tokens_stand_apart_from_all_tokens():
+    done = rates(step(2.0, tokens=1000, real=400)).now(0.0, None)
+    assert (done.tokens_per_s, done.real_tokens_per_s) == (500, 200)
+
+
+def test_what_is_recomputed_is_in_no_other_figure():
+    inside = Inside(accounting="6ND", peak_flops_per_s=1e15)
+    done = rates(step(2.0, flops=6e14, again=2e14)).now(0.0, inside)
+    assert (done.flops_per_s, done.recompute_flops_per_s) == (3e14, 1e14)
+    assert done.model_flops_utilization == pytest.approx(0.3)
+    assert done.accounting == "6ND"
+
+
+def test_there_is_no_utilization_without_a_stated_peak():
+    done = rates(step(flops=1e14)).now(0.0, Inside(accounting="6ND"))
+    assert done.flops_per_s == 1e14
+    assert done.model_flops_utilization is None
+
+
+def test_a_quantity_that_a_step_does_not_say_takes_no_time_from_those_that_do():
+    done = rates(step(1.0, tokens=None, real=100), step(1.0, tokens=300, real=100)).now(0.0, None)
+    assert (done.tokens_per_s, done.real_tokens_per_s) == (300, 100)
+
+
+def test_ranks_add_up_and_the_utilization_is_that_of_one():
+    events = [step(1.0, flops=4e14, rank=rank) for rank in range(4)]
+    done = rates(*events).now(0.0, Inside(accounting="6ND", peak_flops_per_s=1e15))
+    assert (done.ranks, done.tokens_per_s, done.flops_per_s) == (4, 4000, 1.6e15)
+    assert done.model_flops_utilization == pytest.approx(0.4)
+
+
+def test_the_window_is_the_newest_minute_and_the_whole_run_is_the_whole():
+    found = rates(*[step(2.0, tokens=100)] * 100, *[step(2.0, tokens=1000)] * 30)
+    done = found.now(0.0, None)
+    assert done.window_s == WINDOW_S
+    assert done.tokens_per_s == 500
+    whole = found.whole(None)
+    assert whole.whole_run
+    assert whole.steps == 130
+    assert whole.tokens_per_s == pytest.approx((100 * 100 + 30 * 1000) / 260)
+
+
+def test_a_rate_lapses_once_steps_come_no_more():
+    found = rates(step(), at_s=10.0)
+    assert found.now(10.0 + FRESH_S, None) is not None
+    assert found.now(10.1 + FRESH_S, None) is None
+    assert not found.fresh(10.1 + FRESH_S)
+
+
+def test_long_steps_are_waited_for():
+    found = rates(step(300.0), at_s=0.0)
+    assert found.now(2_900.0, None) is not None
+    assert found.now(3_001.0, None) is None
+
+
+def test_pauses_and_untimed_steps_are_no_steps():
+    found = rates(step(phase=Phase.EVAL), step(None), step(0.0), step(tokens=None))
+    assert found.now(0.0, None) is None
+
+
+def test_launches_tell_nothing_before_there_are_enough_of_them():
+    fast = {"clock": StepClock.ASYNCHRONOUS}
+    few = [step(0.00002, **fast)] * (STEPS_MIN - 1)
+    assert rates(*few).now(0.0, None) is None
+    waited = step(0.16 - 0.00002 * (STEPS_MIN - 1), **fast)
+    done = rates(*few, waited).now(0.0, None)
+    assert done.tokens_per_s == pytest.approx(1000 / 0.01)
+
+
+def test_a_second_writer_of_a_rank_counts_only_once_the_first_is_silent():
+    found = rates(step(1.0, tokens=1000))
+    other = step(1.0, tokens=7, writer="steps/0/2.0")
+    found.take(other, 1.0)
+    assert found.now(1.0, None).tokens_per_s == 1000
+    found.take(other, FRESH_S + 1.0)
+    assert found.now(FRESH_S + 1.0, None).tokens_per_s == 7
+
+
+def test_memory_is_bounded_by_time_however_short_the_steps():
+    found = rates(*[step(0.001)] * 20_000)
+    assert len(found._ranks[0].recent) <= ENTRIES_MAX
+    assert found.now(0.0, None).tokens_per_s == pytest.approx(1_000_000)
