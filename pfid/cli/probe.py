@@ -7,6 +7,7 @@ import click
 from pfid.cli.lazy_group import LazyGroup
 
 PROBES: Final = {
+    "mask": "Say which attention masks the installed transformers makes for a model.",
     "gemm": "Measure each idle GPU's dense bf16 GEMM, the reference of its verdicts.",
 }
 """Every probe with its line of help; module ``pfid.cli.probe_NAME`` holds it as ``command``."""

@@ -11,6 +11,7 @@ from pfid.spec.ports.gates import GatesPort
 from pfid.spec.ports.git import GitPort
 from pfid.spec.ports.gpus import GpusPort
 from pfid.spec.ports.log import LogPort
+from pfid.spec.ports.masks import MaskFacts
 from pfid.spec.ports.preflight import (
     CacheKeyFacts,
     CardsFacts,
@@ -73,6 +74,7 @@ class World:
         figures: superseded figures in its repository.
         launched: whether a run of its name lives.
         cards: the GPUs it will use.
+        masks: the attention masks of its model.
     """
 
     subject: Entity = BOX
@@ -95,3 +97,4 @@ class World:
     figures: FactsPort[FiguresFacts | None] = _not_set_up("figures")  # noqa: RUF009 - frozen
     launched: FactsPort[NameFacts | None] = _not_set_up("launched")  # noqa: RUF009 - frozen
     cards: FactsPort[CardsFacts | None] = _not_set_up("cards")  # noqa: RUF009 - frozen
+    masks: FactsPort[MaskFacts | None] = _not_set_up("masks")  # noqa: RUF009 - frozen

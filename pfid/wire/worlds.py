@@ -21,6 +21,7 @@ from pfid.spec.ports.gates import GateFacts
 from pfid.spec.ports.git import GitFacts
 from pfid.spec.ports.gpus import AchievedFlops, GpuCount, GpuState, SamplerFacts
 from pfid.spec.ports.log import LogFacts
+from pfid.spec.ports.masks import MaskFacts
 from pfid.spec.ports.preflight import (
     CacheKeyFacts,
     CardsFacts,
@@ -100,6 +101,7 @@ FACTS: Final[dict[str, Any]] = {
     "figures": FiguresFacts | None,
     "launched": NameFacts | None,
     "cards": CardsFacts | None,
+    "masks": MaskFacts | None,
 }
 """Ports with one question (pfid.spec.ports.facts), and what each answers."""
 

@@ -1,0 +1,67 @@
+"""What a mask costs and what was not looked at is said beside what is wrong with it."""
+
+from dataclasses import replace
+
+import pytest
+
+from pfid.analysis.mask_cases import FULL, SLIDING, bare, healthy, layer, tensor
+from pfid.analysis.mask_structure import FastPath, judge_mask, mask_notes, read_masks
+from pfid.domain.masks import MaskCase, MaskKind
+from pfid.domain.outcome import Outcome
+
+
+@pytest.mark.parametrize(
+    ("fact", "path"),
+    [
+        (bare(FULL, MaskCase.NONE, "sdpa"), FastPath.CAUSAL),
+        (tensor(FULL, MaskCase.RIGHT_PAD), FastPath.DENSE),
+        (tensor(FULL, MaskCase.NONE, "eager"), FastPath.DENSE),
+        (bare(FULL, MaskCase.NONE, "flash_attention_2"), FastPath.FLASH),
+        (bare(FULL, MaskCase.LEFT_PAD, "flash_attention_2"), FastPath.UNPADDED),
+        (tensor(FULL, MaskCase.NONE, "flex_attention", kind=MaskKind.BLOCK), FastPath.BLOCKS),
+        (bare(FULL, MaskCase.NONE, "nobody_knows"), FastPath.NONE),
+    ],
+)
+def test_the_path_that_attention_takes_is_named(fact, path):
+    assert judge_mask(fact, healthy()).path is path
+
+
+def test_the_worst_mask_decides_and_another_attention_does_not():
+    report = replace(healthy(), flash_window=1_025)
+    assert read_masks(report, ("sdpa",)).outcome is Outcome.PASS
+    assert read_masks(report).outcome is Outcome.FAIL
+
+
+def test_nothing_looked_at_is_unknown():
+    assert read_masks(healthy(), ("nobody_knows",)).outcome is Outcome.UNKNOWN
+
+
+def codes(report):
+    return {code for code, _ in mask_notes(report)}
+
+
+def test_the_cliff_at_the_windows_width_is_told_only_where_there_is_one():
+    assert "width_cliff" in codes(healthy())
+    at = bare(SLIDING, MaskCase.ALL_ONES, "sdpa", width=1_024)
+    level = replace(healthy(), cliff=(healthy().cliff[0], at))
+    assert "width_cliff" not in codes(level)
+
+
+def test_copied_keys_are_told_only_where_a_mask_makes_the_difference():
+    assert "gqa_expanded" in codes(healthy())
+    alone = layer(0, FULL, kv_heads=16)
+    assert "gqa_expanded" not in codes(replace(healthy(), layers=(alone,)))
+
+
+def test_what_was_probed_otherwise_or_not_at_all_is_told():
+    report = replace(
+        healthy(),
+        configured={SLIDING: 131_072},
+        layers=None,
+        layers_why="ValueError: no such class",
+        not_judged={"linear_attention": None},
+    )
+    notes = dict(mask_notes(report))
+    assert "1,024 in place of 131,072" in notes["window_scaled"]
+    assert "no such class" in notes["layers_unseen"]
+    assert "linear_attention" in notes["not_judged"]
