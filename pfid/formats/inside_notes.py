@@ -5,11 +5,10 @@ from dataclasses import asdict, replace
 from typing import Any, Final
 
 from pfid.domain.inside import Inside
-from pfid.domain.log_facts import LossSeen, Marker, MarkerSeen
+from pfid.domain.log_facts import Marker, MarkerSeen
 from pfid.formats.untrusted import printable
 
 OPTIMIZERS_MAX: Final = 16
-LOSSES_MAX: Final = 64
 ACCOUNTING_MAX_CHARS: Final = 160
 CUSTOM: Final = "custom"
 """A class of the user's own: its name is theirs, and what is shown of a run is public."""
@@ -20,16 +19,15 @@ _SAID: Final = "reported from inside: dynamo gave up compiling a function (recom
 
 
 class InsideNotes:
-    """Takes notes, losses and counters in the order of the file."""
+    """Takes notes and counters in the order of the file."""
 
-    __slots__ = ("_said", "limit", "losses", "phase", "reported")
+    __slots__ = ("_said", "limit", "phase", "reported")
 
     def __init__(self) -> None:
         """Begin with nothing said."""
         self._said = Inside()
         self.reported = 0
         self.limit: MarkerSeen | None = None
-        self.losses: tuple[LossSeen, ...] = ()
         self.phase: str | None = None
 
     def note(self, about: str, said: Mapping[str, Any]) -> None:
@@ -57,10 +55,6 @@ class InsideNotes:
         """What the file has said so far."""
         return replace(self._said, reported=self.reported)
 
-    def loss(self, index: int | None, value: float) -> None:
-        """Take a loss, NaN and infinity as they are."""
-        self.losses = (*self.losses[-LOSSES_MAX + 1 :], LossSeen(index=index, value=value))
-
     def dynamo(self, changes: Mapping[str, int], line: int, step: int, at_s: float | None) -> None:
         """Add up what dynamo did since the line before."""
         known = self._said.dynamo
@@ -83,7 +77,6 @@ class InsideNotes:
         return {
             "inside": asdict(self.inside),
             "limit": None if self.limit is None else asdict(self.limit),
-            "losses": [(loss.index, loss.value) for loss in self.losses],
             "phase": self.phase,
         }
 
@@ -99,7 +92,6 @@ class InsideNotes:
         notes._said = Inside(**inside)
         notes.reported = notes._said.reported
         notes.limit = None if state["limit"] is None else MarkerSeen(**state["limit"])
-        notes.losses = tuple(LossSeen(index=i, value=v) for i, v in state["losses"])
         notes.phase = state["phase"]
         return notes
 

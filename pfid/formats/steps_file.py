@@ -154,23 +154,13 @@ class StepsFileParser:
     def _read(self, line: bytes, at_s: float | None) -> StepEvent | None:
         read = _decoder.decode(line)
         if read.note is not None:
-            self._note(read, line)
+            self.notes.note(read.note, _any.decode(line))
             return None
         event = _event(read, at_s)
         self.notes.reported += 1
-        if event.loss is not None:
-            self.notes.loss(event.index, event.loss)
         if read.dynamo is not None:
             self.notes.dynamo(read.dynamo, self._lines, event.index, at_s)
         return event
-
-    def _note(self, read: _Line, line: bytes) -> None:
-        if read.note == "loss":
-            loss = _loss(read.loss)
-            if loss is not None:
-                self.notes.loss(read.step, loss)
-        elif read.note is not None:
-            self.notes.note(read.note, _any.decode(line))
 
     def state(self) -> dict[str, Any]:
         """Return plain data from which ``restore`` goes on."""

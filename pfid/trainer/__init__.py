@@ -1,13 +1,21 @@
 """What a training process imports: standard library only, Python 3.9 syntax.
 
-``from pfid.trainer import cache_key`` loads the one file that holds it and no other.
+``from pfid.trainer import cache_key`` loads the one file that holds it and no other, but for
+``observe``, whose file is called like it. Every import inside is relative, so that a copy of this
+folder works under any name.
 """
 
 from importlib import import_module
 from typing import Any, List
 
+from .observe import configured, observe
+
+__all__ = ["configured", "observe"]
+
 _FILE_OF = {
+    "Accounting": "accounting",
     "PairedBucketSampler": "paired_bucket",
+    "StepReporter": "step_reporter",
     "accepts": "signature",
     "cache_key": "content_key",
     "content_sha256": "content_key",

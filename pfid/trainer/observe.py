@@ -34,7 +34,7 @@ from .run_folder import observations_file, rank_of, run_folder
 MAX_LINE_BYTES = 64 * 1024
 """A longer value is not written: record its digest."""
 
-_files = {}  # type: Dict[str, LineFile]
+_files: Dict[str, LineFile] = {}
 
 
 def configured(key: str, value: Any) -> bool:

@@ -51,7 +51,6 @@ class StepsText:
             bytes_read=self._bytes_read,
             truncations=self._truncations,
             markers=notes.markers,
-            losses=notes.losses,
             inside=notes.inside,
         )
 

@@ -26,7 +26,7 @@ def test_a_note_is_no_step_and_no_bad_line():
     assert not events
     assert parser.bad_lines == 0
     assert parser.notes.inside.attached == 1
-    assert parse_line(b'{"note":"loss","step":3,"loss":1.5}') is None
+    assert parse_line(b'{"note":"lost","step":3}') is None
 
 
 def test_a_line_that_is_neither_is_bad():
@@ -98,13 +98,6 @@ def test_a_recompile_limit_told_by_the_counters_is_a_marker_like_one_in_a_log():
     assert parser.notes.inside.dynamo["limit_hits"] == 1
 
 
-def test_losses_are_kept_wherever_they_stand():
-    parser, _ = parsed({"step": 1, "loss": 2.5}, {"note": "loss", "step": 1, "loss": "nan"})
-    first, second = parser.notes.losses
-    assert (first.index, first.value, second.index) == (1, 2.5, 1)
-    assert second.value != second.value
-
-
 def test_a_step_file_knows_the_phase_the_program_is_in():
     text = StepsText()
     text.feed(lines({"step": 1}, {"note": "phase", "phase": "eval"}), 1.0)
@@ -130,7 +123,6 @@ def test_a_parser_goes_on_from_its_state_through_msgpack():
     assert facts.inside.reported == 2
     assert facts.inside.optimizers == ("SGD",)
     assert facts.markers[Marker.RECOMPILE_LIMIT].count == 2
-    assert len(facts.losses) == 1
 
 
 def test_a_state_of_an_older_pfid_is_taken_up():

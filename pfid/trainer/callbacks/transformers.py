@@ -1,0 +1,105 @@
+"""The Trainer of transformers: ``Trainer(..., callbacks=[TransformersSteps()])``.
+
+Tokens are known where ``include_num_input_tokens_seen`` is set: "all" counts padding, and
+"non_padding" counts real tokens.
+"""
+
+from typing import Any, Dict, Optional
+
+from ..step_reporter import StepReporter
+
+
+class TransformersSteps:
+    """A callback without its base class: what Trainer calls and this does not name does nothing.
+
+    Args:
+        reporter: made here if none is given.
+    """
+
+    def __init__(self, reporter: Optional[StepReporter] = None) -> None:
+        self.reporter = StepReporter() if reporter is None else reporter
+        self._phase = ""
+        self._tokens_seen = 0
+        self._loss: Any = None
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("on_"):
+            return _nothing
+        raise AttributeError(name)
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """A resumed run goes through the data it has seen before its first step."""
+        self.reporter.steps_done = state.global_step
+        self.reporter.waits_for_device(waits=bool(args.logging_nan_inf_filter))
+        self._tokens_seen = int(getattr(state, "num_input_tokens_seen", 0))
+        if state.global_step:
+            self._enter("resume_skip")
+
+    def on_step_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """The batches of a step have been fetched."""
+        self._leave()
+        self.reporter.begin()
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """One optimizer step is over; evaluation and save come next."""
+        loss, self._loss = self._loss, None
+        self.reporter.report(index=state.global_step, loss=loss, **self._tokens(args, state))
+        self._enter_next(control)
+
+    def on_epoch_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Evaluation and save may also come here."""
+        self._enter_next(control)
+
+    def on_prediction_step(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Also where nobody announced an evaluation."""
+        if self._phase != "eval":
+            self._enter("eval")
+
+    def on_evaluate(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """An evaluation is over."""
+        self._over("eval")
+        if control.should_save:
+            self._enter("save")
+
+    def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """A checkpoint was written."""
+        self._over("save")
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
+        """The loss, a mean since the last log, is known only now: the next step tells it."""
+        self._loss = (logs or {}).get("loss")
+
+    def _tokens(self, args: Any, state: Any) -> Dict[str, int]:
+        """Of this step and rank; the state counts those of all ranks."""
+        counted = str(getattr(args, "include_num_input_tokens_seen", "no")).lower()
+        name = {"all": "tokens", "true": "tokens", "non_padding": "real_tokens"}.get(counted)
+        if name is None:
+            return {}
+        seen = int(state.num_input_tokens_seen)
+        grown, self._tokens_seen = seen - self._tokens_seen, seen
+        return {name: grown // max(1, int(args.world_size))} if grown > 0 else {}
+
+    def _enter_next(self, control: Any) -> None:
+        if control.should_evaluate:
+            self._enter("eval")
+        elif control.should_save:
+            self._enter("save")
+
+    def _enter(self, phase: str) -> None:
+        self._leave()
+        self._phase = phase
+        self.reporter.enter(phase)
+
+    def _over(self, phase: str) -> None:
+        if not self._phase:
+            self.reporter.paused(phase)
+        self._leave()
+
+    def _leave(self) -> None:
+        if self._phase:
+            self._phase = ""
+            self.reporter.leave()
+
+
+def _nothing(*_: Any, **__: Any) -> None:
+    return None
