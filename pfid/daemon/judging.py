@@ -42,7 +42,8 @@ REGIME_CHECK: Final = "step_time_regime"
 GPU_PORT: Final = "gpus"
 GPUS_SUBJECT: Final = "gpus"
 _TIMELESS: Final = frozenset({"run", "steps", "log", "gates", "clock"})
-"""Ports that say by themselves whether a check asked them for the time."""
+"""Ports that say by themselves whether a check asked them for the time; that of the GPUs is one
+more where there is none."""
 
 
 class PluginPort(Protocol):
@@ -64,6 +65,7 @@ class Judging:
         """Judge what ``core`` holds; ``plugins`` runs what must not run here."""
         self._core = core
         self._plugins = plugins
+        self._gpus_known: set[str] = set()
 
     def poke(self, run: TrackedRun, ports: Collection[str] = ()) -> None:
         """New evidence: checks that read one of ``ports`` are due now, the others in cadence."""
@@ -107,6 +109,7 @@ class Judging:
         now_s = core.monotonic_s()
         world: World | None = None
         asked = Asked()
+        timeless = _TIMELESS if core.gpus.gpus else _TIMELESS | {GPU_PORT}
         for check in checks:
             judged = self._of(run, check)
             if judged.due_s > now_s:
@@ -121,7 +124,7 @@ class Judging:
                 world = world or run_world(core, run, asked)
                 asked.time = False
                 self._evaluate(run, check, judged, world)
-                judged.timed = asked.time or not set(check.reads) <= _TIMELESS
+                judged.timed = asked.time or not timeless.issuperset(check.reads)
             judged.due_s = self._next_due_s(run, check, judged, now_s)
         self._schedule(run)
 
@@ -156,6 +159,10 @@ class Judging:
         """What is known of the GPUs changed: who reads it looks now, the runs in their cadence."""
         core = self._core
         now_s = core.monotonic_s()
+        if core.gpus.gpus.keys() != self._gpus_known:
+            self._gpus_known = set(core.gpus.gpus)
+            for run in core.living():
+                self.poke(run, (GPU_PORT,))
         for check in core.checks.box:
             if GPU_PORT in check.reads and check.name in core.box:
                 core.box[check.name].due_s = now_s
@@ -192,9 +199,10 @@ class Judging:
         core = self._core
         if self._plugins is not None:
             self._plugins.expire()
+        sent_out = [c for c in core.checks.run if isinstance(c, CheckInfo)]
         now_s = core.monotonic_s()
-        for run in core.living():
-            for check in core.checks.run:
+        for run in core.living() if sent_out else ():
+            for check in sent_out:
                 judged = self._of(run, check)
                 since_s = judged.waiting_since_s
                 limit_s = max(OVERDUE_CADENCES * check.cadence_s, OVERDUE_LEAST_S)

@@ -28,7 +28,12 @@ DEATHS_MAX: Final = 256
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Member:
-    """One living process of a run's tree; ``groups`` are its process group and session."""
+    """One living process of a run's tree.
+
+    Attributes:
+        groups: its process group and session.
+        quiet: whether it had done nothing between the last two looks.
+    """
 
     token: int
     run_id: RunId
@@ -39,6 +44,7 @@ class Member:
     groups: frozenset[int] = frozenset()
     reading: ProcessReading | None = None
     io: IoReading | None = None
+    quiet: bool = False
 
 
 @dataclass(slots=True, eq=False, kw_only=True)

@@ -22,6 +22,8 @@ SAMPLER: Final = "proc"
 SLICE_S: Final = 0.001
 FULL_EVERY: Final = 12
 """Every so many sweeps strangers are looked at afresh."""
+QUIET_EVERY: Final = 3
+"""A child that did nothing between two looks is looked at in every so many sweeps."""
 EARLY_S: Final = (0.05, 0.2, 0.5, 1.0, 2.0)
 """A young run's tree is looked for at these ages as well: parents of a double fork do not live
 long."""
@@ -97,8 +99,9 @@ class Trees:
         core = self._core
         self._sweeps += 1
         for member in list(core.members.values()):
-            self._read(member)
-            yield
+            if self._due(member):
+                self._read(member)
+                yield
         yield from self._discover()
         now_s = core.monotonic_s()
         counts: dict[str | None, int | None] = {}
@@ -111,13 +114,19 @@ class Trees:
             yield
         core.sampled(SAMPLER)
 
+    def _due(self, member: Member) -> bool:
+        """A root in every sweep, since its state is the run's; a quiet child now and then."""
+        turn = (self._sweeps + member.token) % QUIET_EVERY
+        return member.is_root or not member.quiet or turn == 0
+
     def _read(self, member: Member) -> None:
         if member.token not in self._core.members:
             return
         reading = member.held.read()
         if reading is None:
             return
-        if reading is not member.reading or reading.state == "R":
+        member.quiet = reading is member.reading and reading.state != "R"
+        if not member.quiet:
             member.io = member.held.read_io() or member.io
             run = self._core.runs.get(member.run_id)
             if run is not None:

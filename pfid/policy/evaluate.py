@@ -1,7 +1,7 @@
 """Run one check over one world; whatever it does, a verdict comes out."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
 from pfid.domain.errors import PortError
@@ -13,6 +13,7 @@ from pfid.spec.reasons import CHECK_ERROR, PORT_UNREADABLE, UNDECLARED_REASON
 from pfid.spec.world import World
 
 _EVIDENCE_CHARS: Final = 500
+_TYPED: Final = (("outcome", Outcome), ("reason", str), ("summary", str), ("label", str))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +70,18 @@ def _declared(check: AnyCheck, world: World, verdict: Verdict) -> Attempt:
             "the check gave a reason it did not declare",
             f"{said}: {known}",
         )
-    return Attempt(verdict=replace(verdict, entity=verdict.entity or world.subject))
+    if verdict.entity is not None:
+        return Attempt(verdict=verdict)
+    about = Verdict(  # not replace(): this runs for each check of each run
+        outcome=verdict.outcome,
+        reason=verdict.reason,
+        summary=verdict.summary,
+        label=verdict.label,
+        figures=verdict.figures,
+        entity=world.subject,
+        evidence=verdict.evidence,
+    )
+    return Attempt(verdict=about)
 
 
 def _nonsense(answer: Any) -> str:
@@ -77,8 +89,7 @@ def _nonsense(answer: Any) -> str:
     if not isinstance(answer, Verdict):
         return f"returned {type(answer).__name__}, not a Verdict"
     untyped: Any = answer
-    wanted = (("outcome", Outcome), ("reason", str), ("summary", str), ("label", str))
-    for name, kind in wanted:
+    for name, kind in _TYPED:
         if not isinstance(getattr(untyped, name), kind):
             return f"{name} is no {kind.__name__}"
     if not isinstance(untyped.entity, Entity | None):

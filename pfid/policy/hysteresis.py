@@ -90,7 +90,7 @@ def settle(
 def _count(state: Settling, verdict: Verdict, rule: Hysteresis, now_s: float) -> Settling:
     """Count one sample: marks, episode, missing samples."""
     if verdict.outcome is Outcome.UNKNOWN:
-        return replace(state, unknowns=state.unknowns + 1)
+        return _counted(state, state.marks, state.failing_since_s, state.unknowns + 1)
     mark = Mark(outcome=verdict.outcome, reason=verdict.reason)
     marks = (*state.marks, mark)[-max(rule.fire_n, rule.clear_k) :]
     since = state.failing_since_s
@@ -99,7 +99,23 @@ def _count(state: Settling, verdict: Verdict, rule: Hysteresis, now_s: float) ->
     elif since is None or since > now_s:  # a clock that began anew must not fire early
         since = now_s
     unknowns = state.unknowns if verdict.outcome is Outcome.FAIL else 0
-    return replace(state, marks=marks, failing_since_s=since, unknowns=unknowns)
+    return _counted(state, marks, since, unknowns)
+
+
+def _counted(
+    state: Settling, marks: tuple[Mark, ...], failing_since_s: float | None, unknowns: int
+) -> Settling:
+    """As replace() would, at a quarter of its time: this runs for each check of each run."""
+    return Settling(
+        settled=state.settled,
+        changed=state.changed,
+        before=state.before,
+        since_s=state.since_s,
+        marks=marks,
+        failing_since_s=failing_since_s,
+        unknowns=unknowns,
+        flips=state.flips,
+    )
 
 
 def _fails(marks: tuple[Mark, ...], rule: Hysteresis) -> int:
@@ -175,12 +191,14 @@ def _conclude(state: Settling, chosen: Verdict, now_s: float, wall_s: float) -> 
     flips = _flips(state, chosen, now_s)
     if len(flips) >= FLAP_CHANGES:
         chosen = replace(chosen, label=_with(chosen.label, FLAPPING))
-    return replace(
-        state,
+    return Settling(
         settled=chosen,
         changed=changed,
         before=None if old is None else old.outcome,
         since_s=wall_s if turned else state.since_s,
+        marks=state.marks,
+        failing_since_s=state.failing_since_s,
+        unknowns=state.unknowns,
         flips=flips,
     )
 

@@ -142,8 +142,8 @@ class Seen:
 
 def observe(world: World) -> Seen:
     """Read the run's GPUs, and what it says it does."""
-    facts, moves = world.run.facts(), world.steps.progress()
-    mine, achieved = world.gpus.mine(), world.gpus.achieved()
+    facts, mine = world.run.facts(), world.gpus.mine()
+    moves, achieved = (world.steps.progress(), world.gpus.achieved()) if mine else (None, None)
     return Seen(
         ended=facts.end is not None,
         suspended=facts.state is RunState.SUSPENDED,

@@ -91,9 +91,10 @@ class Seen:
 
 def observe(world: World) -> Seen:
     """Read the warnings, and the steps around them."""
-    facts, moves = world.log.facts(), world.steps.progress()
+    facts = world.log.facts()
     hits = [facts.markers[m] for m in MARKERS if m in facts.markers] if facts else []
     hits = [hit for hit in hits if hit.count]
+    moves = world.steps.progress() if hits else None
     hit_step = min((hit.first_step or 0 for hit in hits), default=0)
     seen, last = (moves.steps_seen, moves.last_index or 0) if moves else (0, 0)
     return Seen(

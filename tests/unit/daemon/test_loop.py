@@ -30,6 +30,8 @@ from pfid.daemon.messages import (
     WorkerVerdict,
 )
 from pfid.daemon.ports import Ports
+from pfid.daemon.tracked import Member
+from pfid.daemon.trees import QUIET_EVERY
 from pfid.domain.gate import Gate, GateState, ProvenTo
 from pfid.domain.identity import Identified
 from pfid.domain.outcome import Outcome
@@ -260,6 +262,37 @@ def test_the_watchdog_is_fed_after_turns_and_at_half_its_interval(world):
     assert world.notified.count("watchdog") == first
     world.turn(seconds=0.2)
     assert world.notified.count("watchdog") == first + 1
+
+
+def test_quiet_children_are_read_seldom_and_roots_and_busy_ones_in_every_sweep(world):
+    world.register()
+    run = world.core.runs["n-1"]
+    trees = world.loop._parts.trees
+    looks = {"root": 0, "quiet": 0, "busy": 0}
+    sleeps = SimpleNamespace(state="S", cpu_s=1.0, resident_bytes=1)
+
+    def read(name, reading):
+        looks[name] += 1
+        return reading()
+
+    def child(name, pid, reading):
+        held = Held(pid, pid)
+        held.read = lambda: read(name, reading)
+        token = world.core.token()
+        trees.watch(
+            run, Member(token=token, run_id=run.run_id, held=held, start_ticks=1, comm=name)
+        )
+
+    run.root.held.read = lambda: read("root", lambda: sleeps)
+    child("quiet", 500_001, lambda: sleeps)
+    child("busy", 500_002, lambda: SimpleNamespace(state="S", cpu_s=2.0, resident_bytes=1))
+    sweeps = 2 + 4 * QUIET_EVERY
+    for _ in range(sweeps):
+        world.turn(seconds=JOBS[SWEEP] + JOB_SLACK_S)
+        while trees.busy:
+            trees.go_on()
+    assert looks["root"] == looks["busy"] == sweeps
+    assert sweeps / QUIET_EVERY <= looks["quiet"] <= 2 + sweeps / QUIET_EVERY
 
 
 def _news():

@@ -45,6 +45,21 @@ def test_the_checks_own_verdict_is_stamped_with_the_worlds_subject():
     assert verdict == dataclasses.replace(FINE, entity=CONTROL_SUBJECT)
 
 
+def test_nothing_a_check_says_is_lost_when_its_verdict_is_stamped():
+    full = Verdict(
+        outcome=Outcome.PASS,
+        reason=ReasonCode("fine"),
+        summary="s",
+        figures={"n": Figure(1.0, "1")},
+        evidence=("line",),
+        label="slow",
+    )
+    said = {f.name for f in dataclasses.fields(Verdict) if getattr(full, f.name) != f.default}
+    assert said == {f.name for f in dataclasses.fields(Verdict)} - {"entity"}
+    stamped = run_check(check(lambda _: full), WORLD)
+    assert stamped == dataclasses.replace(full, entity=CONTROL_SUBJECT)
+
+
 def test_an_entity_the_check_chose_is_kept():
     gpu = Entity(EntityKind.GPU, "GPU-1")
     assert run_check(check(lambda _: dataclasses.replace(FINE, entity=gpu)), WORLD).entity == gpu

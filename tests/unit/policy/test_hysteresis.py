@@ -1,12 +1,14 @@
 """From raw verdicts to the settled one."""
 
+import dataclasses
+
 import msgspec
 import pytest
 
 from pfid.domain.names import ReasonCode
 from pfid.domain.outcome import Outcome
 from pfid.domain.verdict import BOX, Entity, EntityKind, Figure, Verdict
-from pfid.policy.hysteresis import Settling, settle
+from pfid.policy.hysteresis import Mark, Settling, settle
 from pfid.spec.check import Hysteresis
 
 F, P, U, N = Outcome.FAIL, Outcome.PASS, Outcome.UNKNOWN, Outcome.NOT_APPLICABLE
@@ -31,6 +33,22 @@ def run(letters, rule=Hysteresis(), every_s=1.0, state=Settling()):  # noqa: B00
 def outcomes(letters, rule=Hysteresis(), every_s=1.0):  # noqa: B008 - frozen
     short = {v: k for k, v in LETTERS.items()}
     return "".join(short[s.settled.outcome] for s in run(letters, rule, every_s))
+
+
+def test_a_missing_sample_changes_the_count_of_missing_ones_and_nothing_else():
+    state = Settling(
+        settled=raw(F),
+        changed=True,
+        before=P,
+        since_s=5.0,
+        marks=(Mark(outcome=F, reason="fail"),),
+        failing_since_s=7.0,
+        unknowns=1,
+        flips=(6.0, 7.0),
+    )
+    assert all(getattr(state, f.name) != f.default for f in dataclasses.fields(Settling))
+    after = settle(state, raw(U), Hysteresis(unknown_k=9), 8.0, 1_008.0)
+    assert after == dataclasses.replace(state, changed=False, before=F, unknowns=2)
 
 
 @pytest.mark.parametrize(
