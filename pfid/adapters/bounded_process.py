@@ -221,3 +221,15 @@ def run_bounded(
         argv, environ, deadline_s=deadline_s, out_max_bytes=out_max_bytes
     ) as process:
         return process.finish()
+
+
+def found_program(name: str, environ: Mapping[str, str], folder: str) -> str | None:
+    """Path of a program as ``exec`` would find it; None if there is none."""
+    if "/" in name:
+        path = os.path.join(folder, name)  # noqa: PTH118 - a plain string
+        return path if os.path.exists(path) else None  # noqa: PTH110 - pathlib costs more
+    for place in environ.get("PATH", os.defpath).split(os.pathsep):
+        path = os.path.join(folder, place, name)  # noqa: PTH118
+        if os.access(path, os.X_OK) and not os.path.isdir(path):  # noqa: PTH112
+            return path
+    return None

@@ -12,10 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from pfid.adapters.bounded_process import CannotStartError, Finished, run_bounded
-from pfid.adapters.python_introspection import found_program
+from pfid.adapters.bounded_process import CannotStartError, Finished, found_program, run_bounded
+from pfid.domain.repository import GitFacts, GitProblem, GitSubmodule
 from pfid.formats.git_status import GitStatus, gitlinks, parse_status
-from pfid.spec.ports.git import GitFacts, GitProblem, GitSubmodule
 
 DEADLINE_S: Final = 20.0
 """For one look, all its commands together."""

@@ -1,13 +1,17 @@
 """The training interpreter, asked by running a probe file in it (pfid.spec.ports.python)."""
 
 import json
-import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from pfid.adapters.bounded_process import BoundedProcess, CannotStartError, Finished
-from pfid.spec.ports.python import PythonAnswer, PythonProblem
+from pfid.adapters.bounded_process import (
+    BoundedProcess,
+    CannotStartError,
+    Finished,
+    found_program,
+)
+from pfid.domain.interpreter import PythonAnswer, PythonProblem
 
 PROBES: Final = Path(__file__).parents[1] / "probes"
 ANSWER_MAX_BYTES: Final = 1 << 24
@@ -17,7 +21,13 @@ class PythonIntrospection:
     """One interpreter, in the environment and folder that training has."""
 
     def __init__(
-        self, python: str | None, environ: Mapping[str, str], folder: str, *, imports: bool = True
+        self,
+        python: str | None,
+        environ: Mapping[str, str],
+        folder: str,
+        *,
+        imports: bool = True,
+        flags: Sequence[str] = (),
     ) -> None:
         """Nothing is started yet.
 
@@ -26,11 +36,13 @@ class PythonIntrospection:
             environ: what training is started with.
             folder: absolute, where training is started.
             imports: whether modules in ``folder`` can be imported, as in ``python -m``.
+            flags: the interpreter's own, as ``-I``.
         """
         self._python = python
         self._environ = environ
         self._folder = folder
         self._imports = imports
+        self._flags = flags
 
     def ask(
         self, question: str, asked: Mapping[str, Any] | None = None, *, deadline_s: float = 30.0
@@ -54,6 +66,7 @@ class PythonIntrospection:
             process = BoundedProcess(
                 [
                     program,
+                    *self._flags,
                     str(PROBES / "ask.py"),
                     str(script),
                     self._folder,
@@ -99,18 +112,6 @@ class Pending:
         if self._process is not None:
             with self._process:
                 pass
-
-
-def found_program(name: str, environ: Mapping[str, str], folder: str) -> str | None:
-    """Path of a program as ``exec`` would find it; None if there is none."""
-    if "/" in name:
-        path = os.path.join(folder, name)  # noqa: PTH118 - a plain string
-        return path if os.path.exists(path) else None  # noqa: PTH110 - pathlib costs more
-    for place in environ.get("PATH", os.defpath).split(os.pathsep):
-        path = os.path.join(folder, place, name)  # noqa: PTH118
-        if os.access(path, os.X_OK) and not os.path.isdir(path):  # noqa: PTH112
-            return path
-    return None
 
 
 def _understood(python: str, finished: Finished) -> PythonAnswer:

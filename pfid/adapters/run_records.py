@@ -34,6 +34,8 @@ class RunRecords:
         """Nothing is read or made until asked."""
         self._runs = state_dir / "runs"
         self._names = state_dir / "names"
+        self.digests_file = state_dir / "digests.json"
+        """Digests of declared files, kept where their owner wants that."""
 
     def run_dir(self, run_id: str) -> Path:
         """Folder of one run."""

@@ -19,6 +19,8 @@ from pfid.adapters.name_lock import name_lock
 from pfid.adapters.run_files import RunFilesByPath
 from pfid.adapters.run_records import RunRecords
 from pfid.adapters.terminal import Terminal, shows_output
+from pfid.bootstrap.declarations import Declarations
+from pfid.bootstrap.launch_provenance import LaunchProvenance
 from pfid.config import paths
 from pfid.domain.errors import ProcessGoneError
 from pfid.launch.ports import Held, ToSpawn
@@ -206,14 +208,20 @@ def user_records(environ: Mapping[str, str]) -> RunRecords:
     return RunRecords(paths.user_state_dir(environ, process_identity.machine_id()))
 
 
-def build_box(records: RunRecords, children: BoxChildren, say: Callable[[str], None]) -> Box:
-    """Join what a launch works with."""
+def build_box(
+    records: RunRecords,
+    children: BoxChildren,
+    say: Callable[[str], None],
+    declared: Declarations | None = None,
+) -> Box:
+    """Join what a launch works with; nothing is declared about it unless said."""
     return Box(
         records=records,
         lock=name_lock,
         processes=BoxProcesses(),
         logs=BoxLogFiles(),
         children=children,
+        provenance=LaunchProvenance(say, declared or Declarations(), records.digests_file),
         now_s=time.time,
         stamp=utc_stamp,
         close=os.close,
@@ -226,6 +234,7 @@ def build_launcher(
     environ: Mapping[str, str],
     children: BoxChildren,
     say: Callable[[str], None],
+    declared: Declarations | None = None,
     *,
     shown: bool = True,
 ) -> Launcher:
@@ -235,6 +244,7 @@ def build_launcher(
         environ: of the launcher.
         children: starting and waiting.
         say: tells the person.
+        declared: what the project's spec says about its provenance.
         shown: whether a child's output is shown as well, where somebody looks.
 
     Raises:
@@ -243,7 +253,7 @@ def build_launcher(
     spawn.keep_listening_descriptors(environ)
     records = user_records(environ)
     return Launcher(
-        box=build_box(records, children, say),
+        box=build_box(records, children, say, declared),
         watchers=BoxWatchers(environ, records),
         echo=_echo if shown else _no_echo,
     )

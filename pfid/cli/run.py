@@ -72,6 +72,13 @@ def _name(_: click.Context, __: click.Parameter, value: str | None) -> str | Non
     help="How long a step should take.",
 )
 @click.option(
+    "--spec",
+    type=click.Path(),
+    metavar="SPEC.toml",
+    help="The project's spec: which files, settings and artefacts its provenance is to hold. "
+    "[default: preflight.toml, if there is one]",
+)
+@click.option(
     "--json",
     "as_json",
     is_flag=True,
@@ -114,6 +121,7 @@ def command(**options: Any) -> None:
 
 
 def _launch(name: str, options: dict[str, Any]) -> "Ran":
+    from pfid.bootstrap.declarations import declarations
     from pfid.bootstrap.gpu_guard import refuse_orphaned_gpus
     from pfid.bootstrap.launch import BoxChildren, build_launcher
     from pfid.launch.request import LaunchRequest
@@ -130,9 +138,11 @@ def _launch(name: str, options: dict[str, Any]) -> "Ran":
         restarts=options["restarts"],
         expect_step_s=options["expect_step_s"],
     )
+    declared = declarations(options["spec"], cwd, _say)
     refuse_orphaned_gpus(request.environ)
     with BoxChildren() as children:
-        launcher = build_launcher(request.environ, children, _say, shown=not options["as_json"])
+        shown = not options["as_json"]
+        launcher = build_launcher(request.environ, children, _say, declared, shown=shown)
         return run(launcher, request)
 
 

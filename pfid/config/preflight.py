@@ -10,6 +10,7 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 from msgspec import Meta, field
 
+from pfid.config.provenance import Provenance
 from pfid.config.tables import build_table
 from pfid.domain.errors import ConfigError
 from pfid.domain.names import RUN_NAME_MAX_CHARS
@@ -257,6 +258,7 @@ class Spec(_Table, frozen=True, kw_only=True):
     claims: Claims | None = None
     gpus: Gpus | None = None
     mutations: list[Mutation] = field(default_factory=list)
+    provenance: Provenance | None = None
 
 
 def load_spec(path: Path) -> Spec:

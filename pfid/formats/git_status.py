@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from pfid.spec.ports.git import CHANGES_MAX, GitChange, GitSubmodule
+from pfid.domain.repository import CHANGES_MAX, GitChange, GitSubmodule
 
 _GITLINK: Final = "160000"
 _FIELDS: Final = {"1": 7, "u": 9}

@@ -121,6 +121,10 @@ def _note_end(box: Box, record: RunRecord, status: ExitStatus, *, waiting: bool)
     end = RecordedEnd(exit_code=status.exit_code, signal=status.signal, at_s=box.now_s())
     noted = msgspec.structs.replace(record, end=end, waiting=waiting)
     _commit(box, noted)
+    try:
+        box.provenance.complete(noted, box.records.run_dir(noted.run_id))
+    except StateError as error:
+        box.say(f"the manifest of {noted.run_id} stays incomplete: {error}")
     return noted
 
 

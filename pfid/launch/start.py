@@ -2,13 +2,14 @@
 
 import hashlib
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
-from pfid.domain.errors import ExecError, LaunchError, NameTakenError
+from pfid.domain.errors import ExecError, LaunchError, NameTakenError, StateError
 from pfid.domain.names import RunId
 from pfid.launch.guard import LOCK_WAIT_S, admit
 from pfid.launch.ports import (
@@ -21,6 +22,7 @@ from pfid.launch.ports import (
     Records,
     ToSpawn,
 )
+from pfid.launch.provenance import Provenance
 from pfid.launch.request import LaunchRequest
 from pfid.policy.child_environ import child_environ, local_ranks
 from pfid.policy.job_identity import fingerprint_parts, job_identity
@@ -46,6 +48,7 @@ class Box:
         processes: of this box.
         logs: the file system under the logs.
         children: starting and waiting.
+        provenance: what a run says about itself.
         now_s: wall clock, Unix seconds.
         stamp: wall time as ``YYYYMMDDTHHMMSSZ``, UTC.
         close: closes a descriptor.
@@ -58,6 +61,7 @@ class Box:
     processes: Processes
     logs: LogFiles
     children: Children
+    provenance: Provenance
     now_s: Callable[[], float]
     stamp: Callable[[float], str]
     close: Callable[[int], None]
@@ -89,6 +93,14 @@ def start(box: Box, request: LaunchRequest, attempt: int) -> Started:
         ExecError: if the command cannot be executed.
     """
     box.children.find(request.argv[0], request.environ.get("PATH"))
+    box.provenance.begin(request)
+    try:
+        return _start(box, request, attempt)
+    finally:
+        box.provenance.drop()
+
+
+def _start(box: Box, request: LaunchRequest, attempt: int) -> Started:
     with box.lock(box.records.lock_file(request.name), LOCK_WAIT_S):
         logs = [box.logs.observe(Path(path)) for path in request.log_paths]
         admit(request.name, [log.path for log in logs], box.records, box.processes, box.say)
@@ -98,6 +110,7 @@ def start(box: Box, request: LaunchRequest, attempt: int) -> Started:
         ranks = local_ranks(tuple(request.argv), request.environ)
         run_dir = box.records.make_run_dir(run_id, ranks)
         try:
+            box.provenance.sample(request, run_id, attempt, run_dir)
             output, recorded_logs = _make_room(box, request.log_paths, run_id, line)
         except BaseException:
             box.records.discard_run_dir(run_id)
@@ -176,7 +189,10 @@ def _let_go(box: Box, child: Gated, draft: _Draft) -> Started:
     except ExecError as error:
         box.close(held.pidfd)
         ended = RecordedEnd(exit_code=error.exit_code, signal=None, at_s=box.now_s())
-        box.records.commit(msgspec.structs.replace(record, end=ended))
+        record = msgspec.structs.replace(record, end=ended)
+        box.records.commit(record)
+        with suppress(StateError):
+            box.provenance.complete(record, box.records.run_dir(record.run_id))
         raise
     return Started(record=record, held=held, first_line=draft.first_line)
 

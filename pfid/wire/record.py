@@ -10,6 +10,7 @@ import msgspec
 
 from pfid.domain.errors import StateError
 from pfid.domain.identity import ProcessIdentity
+from pfid.wire.text_only import text_only
 
 RECORD_SCHEMA: Final = 1
 
@@ -139,7 +140,10 @@ _encoder: Final = msgspec.json.Encoder()
 
 def encode_record(record: RunRecord | RecordedStop) -> bytes:
     """Return JSON, one line."""
-    return _encoder.encode(record) + b"\n"
+    try:
+        return _encoder.encode(record) + b"\n"
+    except UnicodeEncodeError:
+        return _encoder.encode(text_only(msgspec.to_builtins(record))) + b"\n"
 
 
 def decode_record(body: bytes, place: str) -> RunRecord:

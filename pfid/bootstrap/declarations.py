@@ -1,0 +1,73 @@
+"""What a project's spec says about a run's provenance, its paths made absolute."""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from pfid.config.provenance import Provenance
+from pfid.domain.errors import ConfigError
+from pfid.domain.provenance import FileRole
+
+SPEC: Final = "preflight.toml"
+"""Where a spec is looked for in the working directory."""
+NOTHING: Final = Provenance()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Declarations:
+    """What is declared.
+
+    Attributes:
+        table: as written.
+        file: the spec itself, absolute; "" without one.
+        python: the training interpreter it names; "" if none.
+        problem: why a spec that lies there is not used; "" if it is, or there is none.
+    """
+
+    table: Provenance = NOTHING
+    file: str = ""
+    python: str = ""
+    problem: str = ""
+
+    def inputs(self) -> list[tuple[FileRole, str]]:
+        """Every declared input, the spec first."""
+        table = self.table
+        return [
+            *([(FileRole.CONFIG, self.file)] if self.file else []),
+            *((FileRole.CONFIG, self._absolute(path)) for path in table.config),
+            *((FileRole.DATASET, self._absolute(path)) for path in table.datasets),
+            *((FileRole.AUXILIARY, self._absolute(path)) for path in table.auxiliary),
+        ]
+
+    def outputs(self) -> list[tuple[FileRole, str]]:
+        """Every declared artefact."""
+        return [(FileRole.ARTEFACT, self._absolute(path)) for path in self.table.artefacts]
+
+    def _absolute(self, path: str) -> str:
+        return os.path.normpath(os.path.join(os.path.dirname(self.file), path))  # noqa: PTH118, PTH120
+
+
+def declarations(named: str | None, cwd: str, say: Callable[[str], None]) -> Declarations:
+    """Read the spec that is named, or the one that lies in the working directory.
+
+    One that nobody named and that cannot be used stops no launch: it may be another program's.
+    The manifest says so.
+
+    Raises:
+        ConfigError: if the named one cannot be used.
+    """
+    file = os.path.join(cwd, named or SPEC)  # noqa: PTH118 - plain strings cost least
+    if named is None and not os.path.lexists(file):
+        return Declarations()
+    from pfid.config.preflight import load_spec
+
+    try:
+        spec = load_spec(Path(file))
+    except ConfigError as error:
+        if named is not None:
+            raise
+        say(f"{file} is not used: {error.problems[0]}")
+        return Declarations(file=file, problem="spec_unusable")
+    return Declarations(table=spec.provenance or NOTHING, file=file, python=spec.python)

@@ -1,0 +1,54 @@
+"""``provenance.json``: a manifest as text, and back."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from pfid.domain.errors import StateError
+from pfid.domain.provenance import SCHEMA, Manifest
+from pfid.wire.text_only import text_only
+
+MAX_BYTES: Final = 64 * 1024 * 1024
+_decoder: Final = msgspec.json.Decoder(Manifest)
+
+
+def encode_manifest(manifest: Manifest) -> bytes:
+    """Return JSON for people and programs, every key in it.
+
+    Bytes that are no text (a file name of another time) stand there as their escapes.
+    """
+    data = text_only(msgspec.to_builtins(manifest))
+    return msgspec.json.format(msgspec.json.encode(data), indent=2) + b"\n"
+
+
+def decode_manifest(body: bytes, place: str) -> Manifest:
+    """Read a manifest.
+
+    Raises:
+        StateError: naming the file and the place in it.
+    """
+    try:
+        manifest = _decoder.decode(body)
+    except (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError) as error:
+        raise StateError(f"{place} is no manifest of a run: {error}") from error
+    if manifest.schema != SCHEMA:
+        raise StateError(f"{place} has schema {manifest.schema}; this pfid reads {SCHEMA}")
+    return manifest
+
+
+def absent_keys(body: bytes, manifest: Manifest) -> tuple[str, ...]:
+    """Keys, dotted, that a manifest should have and its text does not: absent is an accident."""
+    return tuple(_absent(msgspec.to_builtins(manifest), msgspec.json.decode(body), ""))
+
+
+def _absent(whole: Any, found: Any, path: str) -> Iterator[str]:
+    if isinstance(whole, Mapping) and isinstance(found, Mapping):
+        for key, value in whole.items():
+            if key in found:
+                yield from _absent(value, found[key], f"{path}{key}.")
+            else:
+                yield f"{path}{key}"
+    elif isinstance(whole, list | tuple) and isinstance(found, list):
+        for place, (value, there) in enumerate(zip(whole, found, strict=False)):
+            yield from _absent(value, there, f"{path}{place}.")
