@@ -27,6 +27,7 @@ HOLD_FIRST_S: Final = 600.0
 HOLD_MAX_S: Final = 6 * 3600.0
 BUS_S: Final = 60.0
 MAX_INDEX: Final = 512
+TOO_LARGE: Final = "it held more memory than it may"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,10 +44,12 @@ class GpuSamplerGone:
     Attributes:
         problem: what it looks like.
         index: the device it was about, None if none.
+        detail: more of it, "" where there is no more.
     """
 
     problem: SamplerProblem
     index: int | None = None
+    detail: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,8 +79,18 @@ class GpuWorker:
         plugins: tuple[PluginPlace, ...] = (),
         rules: LifeRules = RULES,
         gate: GpuGate | None = None,
+        memory_max_bytes: int | None = None,
     ) -> None:
-        """Prepare; ``on_event`` is called in the owner's thread."""
+        """Prepare.
+
+        Args:
+            on_event: called in the owner's thread.
+            interval_s: between two readings.
+            plugins: whose samplers it runs; none for NVML's.
+            rules: of the process's life.
+            gate: when it may start.
+            memory_max_bytes: what the process may hold; None for any.
+        """
         self._on_event = on_event
         self._interval_s = interval_s
         self._plugins = plugins
@@ -93,6 +106,7 @@ class GpuWorker:
             self._heard,
             rules,
             may_start=self._wait_s,
+            memory_max_bytes=memory_max_bytes,
         )
 
     def start(self) -> None:
@@ -182,6 +196,7 @@ class GpuWorker:
             GpuSamplerGone(
                 problem=SamplerProblem.HUNG if hung else SamplerProblem.CRASHED,
                 index=index if at_device else None,
+                detail=TOO_LARGE if event.cause is EndCause.OUTGROWN else "",
             )
         )
 

@@ -1,6 +1,6 @@
 """What an owner tells about its worker."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pfid.policy.worker_life import EndCause, LifePhase
 
@@ -63,6 +63,7 @@ class WorkerCounters:
         crashes: ended by themselves, or could not be started.
         timeouts: ended for silence.
         malformed: ended for messages that are none.
+        outgrown: ended for holding more memory than they may.
         orphans: processes that even KILL did not end and that are still there, 0 or 1.
         callback_errors: exceptions of the callback itself, which are the owner's fault.
         phase: where the worker stands now.
@@ -72,6 +73,19 @@ class WorkerCounters:
     crashes: int = 0
     timeouts: int = 0
     malformed: int = 0
+    outgrown: int = 0
     orphans: int = 0
     callback_errors: int = 0
     phase: LifePhase = LifePhase.WAITING
+
+    def counted(self, cause: EndCause) -> "WorkerCounters":
+        """These and one end more; one that was asked for is not counted."""
+        if cause is EndCause.TIMED_OUT:
+            return replace(self, timeouts=self.timeouts + 1)
+        if cause is EndCause.MALFORMED:
+            return replace(self, malformed=self.malformed + 1)
+        if cause is EndCause.OUTGROWN:
+            return replace(self, outgrown=self.outgrown + 1)
+        if cause is EndCause.STOPPED:
+            return self
+        return replace(self, crashes=self.crashes + 1)

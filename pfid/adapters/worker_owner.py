@@ -25,6 +25,7 @@ from pfid.adapters.worker_events import (
     WorkerStarted,
 )
 from pfid.adapters.worker_process import WorkerCommand, WorkerProcess
+from pfid.adapters.worker_size import SizeWatch
 from pfid.domain.errors import WireError
 from pfid.policy import worker_life
 from pfid.policy.worker_life import EndCause, LifeAction, LifePhase, LifeRules
@@ -47,6 +48,7 @@ class WorkerOwner:
         *,
         max_frame_bytes: int = MAX_FRAME_BYTES,
         may_start: Callable[[], float] | None = None,
+        memory_max_bytes: int | None = None,
     ) -> None:
         """Prepare; nothing is started yet.
 
@@ -57,12 +59,14 @@ class WorkerOwner:
             max_frame_bytes: the largest message the worker may send.
             may_start: asked before every start, in the owner's thread: 0 to start now, else the
                 seconds until it is worth asking again.
+            memory_max_bytes: a worker that holds more is ended; None for no limit.
         """
         self._command = command
         self._on_event = on_event
         self._rules = rules or LifeRules()
         self._max_frame_bytes = max_frame_bytes
         self._may_start = may_start or (lambda: 0.0)
+        self._size = SizeWatch(memory_max_bytes)
         self._lock = threading.Lock()
         self._outbox: deque[tuple[bytes, tuple[int, ...]]] = deque()
         self._generation = 0
@@ -123,7 +127,7 @@ class WorkerOwner:
         return True
 
     def _wake(self) -> None:
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, ValueError):  # closed, once more
             os.eventfd_write(self._wake_fd, 1)
 
     # Everything below runs in the owner's thread.
@@ -138,6 +142,8 @@ class WorkerOwner:
             os.eventfd_read(self._wake_fd)
         self._look_at_orphan(ready)
         self._look_at_worker(ready)
+        if self._process is not None and self._size.outgrown(self._process.pid):
+            self._condemn(EndCause.OUTGROWN)
         if self._stop_asked and not self._life.stopping:
             self._life, action = worker_life.stop(self._life, self._rules, time.monotonic())
             self._act(action)
@@ -145,9 +151,17 @@ class WorkerOwner:
         self._act(action)
 
     def _wait_s(self) -> float:
+        longest_s = _LONGEST_WAIT_S
+        if self._process is not None:
+            longest_s = self._size.sooner_s(longest_s)
         if self._life.due_s is None:
-            return _LONGEST_WAIT_S
-        return min(max(self._life.due_s - time.monotonic(), 0.0), _LONGEST_WAIT_S)
+            return longest_s
+        return min(max(self._life.due_s - time.monotonic(), 0.0), longest_s)
+
+    def _condemn(self, cause: EndCause) -> None:
+        now_s = time.monotonic()
+        self._life, action = worker_life.condemned(self._life, self._rules, now_s, cause)
+        self._act(action)
 
     def _act(self, action: LifeAction | None) -> None:
         if action is LifeAction.SPAWN:
@@ -216,10 +230,7 @@ class WorkerOwner:
             for body in bodies or ():
                 self._tell(WorkerMessage(generation=self._generation, body=body))
         except WireError:
-            self._life, action = worker_life.condemned(
-                self._life, self._rules, time.monotonic(), EndCause.MALFORMED
-            )
-            self._act(action)
+            self._condemn(EndCause.MALFORMED)
             process.channel.closed = True
             bodies = None
         if bodies:  # only now: the callback's own time is not the worker's silence
@@ -281,7 +292,7 @@ class WorkerOwner:
         self, *, generation: int, status: int | None, process: WorkerProcess | None, output: str
     ) -> None:
         cause = self._life.cause or EndCause.CRASHED
-        self._counters = _counted(self._counters, cause)
+        self._counters = self._counters.counted(cause)
         touching = process.cell.get() if process is not None else None
         self._tell(
             WorkerEnded(
@@ -312,16 +323,6 @@ class WorkerOwner:
 
 def _jitter() -> float:
     return random.random()  # noqa: S311 - spreads restarts, protects nothing
-
-
-def _counted(counters: WorkerCounters, cause: EndCause) -> WorkerCounters:
-    if cause is EndCause.TIMED_OUT:
-        return replace(counters, timeouts=counters.timeouts + 1)
-    if cause is EndCause.MALFORMED:
-        return replace(counters, malformed=counters.malformed + 1)
-    if cause is EndCause.STOPPED:
-        return counters
-    return replace(counters, crashes=counters.crashes + 1)
 
 
 def _duplicates(descriptors: Sequence[int]) -> tuple[int, ...]:

@@ -74,6 +74,7 @@ from pfid.daemon.messages import (
     StoreTrouble,
     ThreadEnded,
 )
+from pfid.daemon.plugins import Plugins
 from pfid.daemon.ports import LogPort, Ports
 from pfid.daemon.publishing import Publishing
 from pfid.daemon.reading import Reading
@@ -329,7 +330,7 @@ def build(place: Place, config: Config, environ: MutableMapping[str, str]) -> Da
             for name, every_s in _SAMPLERS.items()
         },
     )
-    gates = Gates(place.proofs, log)
+    gates = Gates(place.proofs, log, post)
     notifying = Notifying(None if embedded else place.state_dir / STATE_FILE, log)
     if page is not None:
         page.notices = notifying.counts
@@ -395,6 +396,7 @@ def _parts(core: Core, judging: Judging, *, allow_fuse: bool) -> Parts:
         ledger=ledger,
         finishing=finishing,
         gpus=Gpus(core, judging),
+        plugins=Plugins(core),
         resuming=Resuming(
             Resumed(
                 core=core,

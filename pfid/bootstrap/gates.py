@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 from pfid.adapters.own_log import OwnLog
 from pfid.bootstrap.daemon_joints import PluginJoint
-from pfid.bootstrap.plugin_worker import PluginWorker
+from pfid.bootstrap.plugin_worker import Keeping, PluginWorker
 from pfid.bootstrap.selftest import (
     Bench,
     dated,
@@ -23,7 +23,8 @@ from pfid.bootstrap.selftest import (
 )
 from pfid.config.model import Config
 from pfid.daemon.core import BOX_SUBJECT, Checks, Core, Judgeable
-from pfid.daemon.messages import Message
+from pfid.daemon.messages import Message, PluginFault, PluginWorkerEnded
+from pfid.daemon.plugins import CHECKS_HOOK
 from pfid.domain.gate import Gate, GateState, ProvenTo
 from pfid.domain.snapshot import PluginView
 from pfid.host.plugins import PluginKind, PluginSource, Problem, Registry
@@ -42,8 +43,11 @@ ELSEWHERE: Final[tuple[Leg, ...]] = ("live", "alerts")
 class Gates:
     """Finds and proves the checks of stage ``watch``."""
 
-    def __init__(self, proofs: Path, log: OwnLog) -> None:
-        """Keep proofs in the file ``proofs``."""
+    def __init__(
+        self, proofs: Path, log: OwnLog, post: Callable[[Message], None] = lambda _message: None
+    ) -> None:
+        """Keep proofs in the file ``proofs``; tell through ``post`` what plugins do wrong."""
+        self._post = post
         self._proofs = proofs
         self._log = log
         self._worker: PluginWorker | None = None
@@ -192,10 +196,15 @@ class Gates:
             return [], [], ()
         taken = frozenset(r.check.name for r in registry.checks)
         worker = PluginWorker(
-            registry.foreign, limits=config.limits, taken=taken, far_end=page_end()
+            registry.foreign,
+            limits=config.limits,
+            taken=taken,
+            far_end=page_end(),
+            keeping=_keeping(config, self._post),
         )
         worker.start()
-        worker.host.wait_settled(WORKER_WAIT_S)
+        if worker.host.wait_settled(WORKER_WAIT_S):
+            worker.let_go()
         self._worker = worker
         infos = [i for i in worker.host.checks if i.stage is Stage.WATCH]
         names = {i.name: i for i in infos}
@@ -211,6 +220,16 @@ class Gates:
         for gate in gates:
             if gate.state is GateState.UNPROVEN:
                 self._log.say("error", "gate unproven", check=gate.check, why=gate.why)
+
+
+def _keeping(config: Config, post: Callable[[Message], None]) -> Keeping:
+    return Keeping(
+        memory_max_bytes=config.plugins.worker_memory_max_bytes,
+        fault=lambda plugin, what: post(PluginFault(plugin=plugin, hook=CHECKS_HOOK, what=what)),
+        ended=lambda end, plugin: post(
+            PluginWorkerEnded(cause=end.cause.value, plugin=plugin, said=end.output_tail)
+        ),
+    )
 
 
 def _with(proven_to: ProvenTo, leg: Leg, *, came: bool) -> ProvenTo:

@@ -61,7 +61,10 @@ class GpuJoint:
         places = tuple(_place(source) for source in plugins)
         if places:
             heard = partial(_heard, post, PLUGINS)
-            self._workers.append(GpuWorker(heard, interval_s=every_s, plugins=places))
+            limit = config.plugins.worker_memory_max_bytes
+            self._workers.append(
+                GpuWorker(heard, interval_s=every_s, plugins=places, memory_max_bytes=limit)
+            )
 
     def start(self) -> None:
         """Start them as soon as there is something to read."""
@@ -89,4 +92,8 @@ def _heard(post: Post, sampler: str, event: GpuEvent) -> None:
     elif isinstance(event, GpusOnBus):
         post(GpuBusSeen(bus_ids=event.bus_ids))
     else:
-        post(GpuSamplerLost(sampler=sampler, problem=event.problem, index=event.index))
+        post(
+            GpuSamplerLost(
+                sampler=sampler, problem=event.problem, index=event.index, detail=event.detail
+            )
+        )

@@ -13,7 +13,7 @@ from pfid.adapters import promtool
 from pfid.adapters.control_client import ControlClient
 from pfid.adapters.page import Page
 from pfid.bootstrap.far_end import far_end
-from pfid.bootstrap.plugin_worker import PluginWorker
+from pfid.bootstrap.plugin_worker import Keeping, PluginWorker
 from pfid.bootstrap.selftest import PLUGIN_WAIT_S, page_end, take_stock
 from pfid.bootstrap.specimen import specimen_page
 from pfid.config.model import Config
@@ -68,7 +68,13 @@ def monitored(config: Config) -> tuple[AlertedCheck, ...]:
 
 def _foreign(registry: Registry, config: Config) -> list[AlertedCheck]:
     taken = frozenset(r.check.name for r in registry.checks)
-    worker = PluginWorker(registry.foreign, limits=config.limits, taken=taken, far_end=page_end())
+    worker = PluginWorker(
+        registry.foreign,
+        limits=config.limits,
+        taken=taken,
+        far_end=page_end(),
+        keeping=Keeping(memory_max_bytes=config.plugins.worker_memory_max_bytes),
+    )
     with worker:
         worker.host.wait_settled(PLUGIN_WAIT_S)
         return list(worker.host.checks)

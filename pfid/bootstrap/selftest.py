@@ -8,7 +8,7 @@ from typing import Final
 
 from pfid.adapters.page import Page
 from pfid.bootstrap.far_end import far_end
-from pfid.bootstrap.plugin_worker import PluginWorker
+from pfid.bootstrap.plugin_worker import Keeping, PluginWorker
 from pfid.config.model import Config
 from pfid.domain.gate import Gate, GateState, ProvenTo
 from pfid.domain.names import CheckName
@@ -193,7 +193,11 @@ def _foreign(
     registry: Registry, bench: Bench, taken: frozenset[str]
 ) -> tuple[tuple[Gate, ...], tuple[CheckInfo, ...], tuple[Problem, ...]]:
     worker = PluginWorker(
-        registry.foreign, limits=bench.config.limits, taken=taken, far_end=page_end()
+        registry.foreign,
+        limits=bench.config.limits,
+        taken=taken,
+        far_end=page_end(),
+        keeping=Keeping(memory_max_bytes=bench.config.plugins.worker_memory_max_bytes),
     )
     with worker:
         worker.host.wait_settled(PLUGIN_WAIT_S)

@@ -129,6 +129,13 @@ class Plugins(_Table, frozen=True, kw_only=True):
         list[str],
         Meta(description="absolute folders that only root or the daemon's user can write"),
     ] = field(default_factory=list)
+    worker_memory_max_bytes: Annotated[
+        int,
+        Meta(
+            ge=64 * 1024 * 1024,
+            description="what a process that runs plugins may hold; one that holds more is ended",
+        ),
+    ] = 1024 * 1024 * 1024
 
 
 class Gpus(_Table, frozen=True, kw_only=True):

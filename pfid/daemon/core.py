@@ -97,6 +97,8 @@ class Core:
         touched: runs whose state has to be written in this turn, whole.
         events: the newest events, oldest first.
         shown: the newest of them as everybody may see them, without those of a self-test.
+        plugin_errors: what plugins did wrong, counted by plugin and hook.
+        plugin_worker_ends: ends of their process that nobody asked for, by cause.
         snapshot_stale: whether readers could be told something new.
         urgent: whether something happened that the page should not wait for.
     """
@@ -126,6 +128,8 @@ class Core:
     samplers: dict[str, SamplerView] = field(default_factory=dict)
     reader_generation: int = 0
     store_problem: str = ""
+    plugin_errors: dict[str, dict[str, int]] = field(default_factory=dict)
+    plugin_worker_ends: dict[str, int] = field(default_factory=dict)
     snapshot_stale: bool = True
     urgent: bool = False
     next_token: int = 0

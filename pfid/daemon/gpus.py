@@ -7,6 +7,7 @@ from pfid.daemon.gpu_box import NVML, TrackedGpu
 from pfid.daemon.gpu_holders import Holders, InTree, RunTree
 from pfid.daemon.judging import Judging
 from pfid.daemon.messages import GpuBusSeen, GpuHeard, GpuSamplerLost
+from pfid.daemon.plugins import SAMPLERS_HOOK, count
 from pfid.domain.gpu import GpuProcess, GpuReference, XidEvent
 from pfid.domain.names import RunId
 from pfid.domain.snapshot import SamplerView
@@ -83,14 +84,17 @@ class Gpus:
             self._core.sampled(name, error=not hung, timeout=hung)
         if before is not message.problem or message.problem in GIVEN_UP:
             device = "" if message.index is None else f"device {message.index}"
-            self._say(name, message.problem, device)
+            self._say(name, message.problem, " ".join(filter(None, (device, message.detail))))
             self._judging.gpus_changed()
 
     def _say(self, sampler: str, problem: SamplerProblem, detail: str) -> None:
         level = "info" if problem is SamplerProblem.NO_LIBRARY else "error"
+        event = "gpu sampler" if sampler == NVML else "plugin sampler"
         self._core.ports.log.say(
-            level, "gpu sampler", sampler=sampler, problem=problem.value, detail=detail
+            level, event, sampler=sampler, problem=problem.value, detail=detail
         )
+        if sampler != NVML and problem is not SamplerProblem.NO_LIBRARY:
+            count(self._core, sampler, SAMPLERS_HOOK)
         self._core.snapshot_stale = True
 
     def bus(self, message: GpuBusSeen) -> None:

@@ -31,6 +31,8 @@ from pfid.daemon.messages import (
     JobTrouble,
     Message,
     OldRunFound,
+    PluginFault,
+    PluginWorkerEnded,
     Proven,
     ReaderEnded,
     ReaderStarted,
@@ -41,6 +43,7 @@ from pfid.daemon.messages import (
     ThreadEnded,
     WorkerVerdict,
 )
+from pfid.daemon.plugins import Plugins
 from pfid.daemon.publishing import Publishing
 from pfid.daemon.reading import Reading
 from pfid.daemon.registering import Registering
@@ -109,6 +112,7 @@ class Parts:
     finishing: Finishing
     resuming: Resuming
     gpus: Gpus
+    plugins: Plugins
 
 
 class Loop:
@@ -296,6 +300,10 @@ class Loop:
                 parts.gpus.lost(message)
             case GpuBusSeen():
                 parts.gpus.bus(message)
+            case PluginFault():
+                parts.plugins.fault(message)
+            case PluginWorkerEnded():
+                parts.plugins.worker_ended(message)
             case ReaderStarted():
                 parts.reading.started(message.generation)
             case ReaderEnded():
@@ -458,6 +466,8 @@ class Loop:
             store_problem=core.store_problem,
             selftest_last_success_s=dict(core.checks.legs),
             log_messages=dict(core.ports.log.counts),
+            plugin_errors={name: dict(hooks) for name, hooks in core.plugin_errors.items()},
+            plugin_worker_ends=dict(core.plugin_worker_ends),
         )
         core.snapshot_stale = False
         return self._parts.publishing.snapshot(health)

@@ -160,11 +160,43 @@ class GpuHeard:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GpuSamplerLost:
-    """A GPU sampler is gone, or there is nothing to start it for; ``index`` is the device."""
+    """A GPU sampler is gone, or there is nothing to start it for.
+
+    Attributes:
+        sampler: label of the process.
+        problem: what it looks like.
+        index: the device it was about, None if none.
+        detail: more of it, "" where there is no more.
+    """
 
     sampler: str
     problem: SamplerProblem
     index: int | None = None
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PluginFault:
+    """A plugin did something wrong in a hook; ``what`` is "" where a verdict says it anyway."""
+
+    plugin: str
+    hook: str
+    what: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PluginWorkerEnded:
+    """The process that runs plugins' checks ended without being asked to.
+
+    Attributes:
+        cause: value of EndCause.
+        plugin: whose code it ran, "" for none.
+        said: the last it printed; untrusted.
+    """
+
+    cause: str
+    plugin: str
+    said: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,5 +232,7 @@ Message = (
     | GpuHeard
     | GpuSamplerLost
     | GpuBusSeen
+    | PluginFault
+    | PluginWorkerEnded
     | Proven
 )

@@ -138,7 +138,6 @@ class PluginView:
 
     name: str
     version: str
-    errors: int = 0
     problem: str = ""
 
 
@@ -158,6 +157,8 @@ class DaemonHealth:
         selftest_last_success_s: wall time of the last full success, by leg.
         dropped_series: series left out to bound cardinality, by family.
         log_messages: own log lines by level.
+        plugin_errors: what plugins did wrong, by plugin and hook.
+        plugin_worker_ends: ends of the plugins' process that nobody asked for, by cause.
     """
 
     started_at_s: float
@@ -171,6 +172,8 @@ class DaemonHealth:
     selftest_last_success_s: Mapping[str, float] = field(default_factory=dict)
     dropped_series: Mapping[str, int] = field(default_factory=dict)
     log_messages: Mapping[str, int] = field(default_factory=dict)
+    plugin_errors: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    plugin_worker_ends: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

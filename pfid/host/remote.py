@@ -7,15 +7,13 @@ or the deadline passed. Called from two threads: the loop's, and the worker owne
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from enum import Enum
+from dataclasses import replace
 from typing import Final, Protocol
 
 from pfid.domain.gate import Gate, GateState, ProvenTo
-from pfid.domain.names import CheckName, ReasonCode
-from pfid.domain.outcome import Outcome
-from pfid.domain.verdict import Verdict
+from pfid.host.loaded import Done, Pending, Plugin, Stage
 from pfid.host.plugins import PluginSource, Problem
+from pfid.host.stand_in import NOT_TRIED, nobody, unknown, untried
 from pfid.policy.control_drive import FarEnd
 from pfid.spec.reasons import TIMED_OUT, UNPROVEN
 from pfid.spec.world import World
@@ -38,8 +36,11 @@ from pfid.wire.worlds import world_data
 
 STRIKES: Final = 3
 """Ends of the worker during evaluations of one plugin before it is held back for good."""
-Done = Callable[[Verdict, str], None]
-"""Takes the raw verdict and why the check's own answer was not used ("" if it was)."""
+_HOW: Final = {
+    "timed_out": "hung",
+    "crashed": "ended the worker",
+    "outgrown": "took more memory than it may",
+}
 
 
 class Post(Protocol):
@@ -48,28 +49,6 @@ class Post(Protocol):
     def __call__(self, body: bytes, *, generation: int) -> bool:
         """Queue it."""
         ...
-
-
-class _Stage(Enum):
-    LOADING = "loading"
-    LOADED = "loaded"
-    OUT = "out"
-
-
-@dataclass(slots=True)
-class _Plugin:
-    source: PluginSource
-    stage: _Stage = _Stage.LOADING
-    checks: dict[str, CheckInfo] = field(default_factory=dict)
-    strikes: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class _Pending:
-    check: str
-    world: World
-    done: Done
-    due_s: float
 
 
 class PluginHost:
@@ -83,6 +62,7 @@ class PluginHost:
         taken: frozenset[str],
         far_end: FarEnd,
         monotonic_s: Callable[[], float],
+        on_fault: Callable[[str, str], None] = lambda _plugin, _what: None,
     ) -> None:
         """Prepare.
 
@@ -92,20 +72,23 @@ class PluginHost:
             taken: names of shipped checks, which no plugin may have.
             far_end: where settled verdicts are read back from a page.
             monotonic_s: the clock of deadlines.
+            on_fault: told of each fault, plugin and what it is ("" for an evaluation that gave
+                no answer of the check's own: its verdict says it); from either thread.
         """
-        self._plugins = [_Plugin(source) for source in sources]
+        self._plugins = [Plugin(source) for source in sources]
         self._limits = {name: dict(values) for name, values in limits.items()}
         self._taken = taken
         self._far_end = far_end
         self._monotonic_s = monotonic_s
+        self._on_fault = on_fault
         self._lock = threading.RLock()
         self._settled = threading.Condition(self._lock)
-        self._post: Post = _nobody
+        self._post: Post = nobody
         self._generation = 0
         self._gates: dict[str, Gate] = {}
         self._proving: str | None = None
         self._problems: list[Problem] = []
-        self._pending: dict[int, _Pending] = {}
+        self._pending: dict[int, Pending] = {}
         self._next_id = 1
 
     def bind(self, post: Post) -> None:
@@ -136,7 +119,7 @@ class PluginHost:
     def settled(self) -> bool:
         """Whether every plugin has loaded and every check was tried, or was held back."""
         with self._lock:
-            loading = any(p.stage is _Stage.LOADING for p in self._plugins)
+            loading = any(p.stage is Stage.LOADING for p in self._plugins)
             return not loading and self._next_unproven() is None and self._proving is None
 
     def wait_settled(self, timeout_s: float) -> bool:
@@ -144,18 +127,42 @@ class PluginHost:
         with self._settled:
             return self._settled.wait_for(lambda: self.settled, timeout_s)
 
+    def dismiss(self) -> bool:
+        """Let go of the plugins that have no proven check: no fresh worker loads them.
+
+        Returns:
+            Whether the worker of the moment has loaded one of them, and so should be replaced.
+        """
+        with self._lock:
+            idle = [p for p in self._plugins if not self._any_proven(p)]
+            loaded = any(p.stage is Stage.LOADED for p in idle)
+            for plugin in idle:
+                plugin.stage = Stage.OUT
+            return loaded
+
+    @property
+    def wanted(self) -> bool:
+        """Whether there is anything left for a worker to load."""
+        with self._lock:
+            return any(p.stage is not Stage.OUT for p in self._plugins)
+
+    def touched(self, number: int | None) -> str:
+        """Name of the plugin that a worker said it was about to touch, "" if none."""
+        known = number is not None and 0 <= number < len(self._plugins)
+        return self._plugins[number].source.name if known and number is not None else ""
+
     def evaluate_async(self, check: str, world: World, done: Done) -> None:
         """Run a proven check over a world. ``done`` is called once, from either thread."""
         with self._lock:
             info = self._info(check)
             gate = self._gates.get(check)
             if info is None or gate is None or gate.state is not GateState.PROVEN:
-                verdict = _unknown(world, UNPROVEN, "the check is not proven")
+                verdict = unknown(world, UNPROVEN, "the check is not proven")
                 done(verdict, gate.why if gate is not None else "no such check")
                 return
             number, self._next_id = self._next_id, self._next_id + 1
             due_s = self._monotonic_s() + info.deadline_s
-            self._pending[number] = _Pending(check, world, done, due_s)
+            self._pending[number] = Pending(check, world, done, due_s)
             order = Evaluate(id=number, check=check, world=world_data(world, info.reads))
         if not self._send(order):
             self._give_up([number], "the plugin worker is being started again")
@@ -174,7 +181,7 @@ class PluginHost:
         with self._lock:
             self._generation = generation
             self._proving = None
-            plugins = [(n, p) for n, p in enumerate(self._plugins) if p.stage is not _Stage.OUT]
+            plugins = [(n, p) for n, p in enumerate(self._plugins) if p.stage is not Stage.OUT]
         for number, plugin in plugins:
             source = plugin.source
             self._send(
@@ -226,13 +233,15 @@ class PluginHost:
             with self._lock:
                 pending = self._pending.pop(report.id, None)
             if pending is not None:
+                if report.error:
+                    self._on_fault(self._owner_of(pending.check), "")
                 pending.done(report.verdict, report.error)
 
     def _take_loaded(self, report: Loaded) -> None:
         with self._lock:
             plugin = self._plugins[report.plugin]
-            first_time = plugin.stage is _Stage.LOADING
-            plugin.stage = _Stage.LOADED
+            first_time = plugin.stage is Stage.LOADING
+            plugin.stage = Stage.LOADED
             if not first_time:
                 return
             for problem in report.problems:
@@ -242,7 +251,7 @@ class PluginHost:
                     self._problem(plugin, f"its check {info.name} is already there: rename it")
                 else:
                     plugin.checks[info.name] = info
-                    self._gates[info.name] = _untried(info)
+                    self._gates[info.name] = untried(info)
 
     def _take_proved(self, gate: Gate) -> None:
         with self._lock:
@@ -254,13 +263,13 @@ class PluginHost:
         name = self._next_unproven()
         if name is None or self._proving is not None:
             return
-        if any(p.stage is _Stage.LOADING for p in self._plugins):
+        if any(p.stage is Stage.LOADING for p in self._plugins):
             return
         if self._send(Prove(check=name)):
             self._proving = name
 
     def _next_unproven(self) -> str | None:
-        return next((n for n, g in self._gates.items() if g.why == _NOT_TRIED), None)
+        return next((n for n, g in self._gates.items() if g.why == NOT_TRIED), None)
 
     def _show(self, show: Show) -> None:
         """Take a settled verdict of a control to the page and tell what stands there."""
@@ -272,22 +281,24 @@ class PluginHost:
             return
         self._send(Shown(outcome=seen.outcome, reasons=seen.reasons) if seen else Shown())
 
-    def _blame(self, plugin: _Plugin, cause: str) -> None:
+    def _blame(self, plugin: Plugin, cause: str) -> None:
         """Hold a plugin back: at once while loading or under proof, else after three ends."""
-        how = {"timed_out": "hung", "crashed": "ended the worker"}.get(cause, cause)
-        if plugin.stage is _Stage.LOADING:
-            plugin.stage = _Stage.OUT
+        how = _HOW.get(cause, cause)
+        if plugin.stage is Stage.LOADING:
+            plugin.stage = Stage.OUT
             self._problem(plugin, f"{how} while it was loaded")
             return
         if self._proving in plugin.checks:
             self._hold_back(plugin, f"{how} in a control or in sabotage of {self._proving}")
             return
         plugin.strikes += 1
+        self._on_fault(plugin.source.name, f"{how} in an evaluation")
         if plugin.strikes >= STRIKES:
             self._hold_back(plugin, f"{how} in {STRIKES} evaluations")
 
-    def _hold_back(self, plugin: _Plugin, why: str) -> None:
-        plugin.stage = _Stage.OUT
+    def _hold_back(self, plugin: Plugin, why: str) -> None:
+        plugin.stage = Stage.OUT
+        self._on_fault(plugin.source.name, f"is held back: it {why}")
         for name in plugin.checks:
             self._gates[name] = replace(
                 self._gates[name],
@@ -296,40 +307,25 @@ class PluginHost:
                 why=f"plugin {plugin.source.name} {why}",
             )
 
-    def _problem(self, plugin: _Plugin, what: str) -> None:
+    def _problem(self, plugin: Plugin, what: str) -> None:
         self._problems.append(Problem(plugin=plugin.source.name, what=what))
+        self._on_fault(plugin.source.name, what)
 
     def _info(self, check: str) -> CheckInfo | None:
         return next((p.checks[check] for p in self._plugins if check in p.checks), None)
+
+    def _any_proven(self, plugin: Plugin) -> bool:
+        return any(self._gates[name].state is GateState.PROVEN for name in plugin.checks)
+
+    def _owner_of(self, check: str) -> str:
+        return next((p.source.name for p in self._plugins if check in p.checks), "")
 
     def _give_up(self, numbers: Sequence[int], why: str) -> None:
         for number in numbers:
             with self._lock:
                 pending = self._pending.pop(number, None)
             if pending is not None:
-                pending.done(_unknown(pending.world, TIMED_OUT, why), why)
+                pending.done(unknown(pending.world, TIMED_OUT, why), why)
 
     def _send(self, order: Order) -> bool:
         return self._generation != 0 and self._post(encode(order), generation=self._generation)
-
-
-_NOT_TRIED: Final = "not tried yet"
-
-
-def _untried(info: CheckInfo) -> Gate:
-    return Gate(
-        check=CheckName(info.name),
-        stage=info.stage.value,
-        state=GateState.UNPROVEN,
-        proven_to=ProvenTo(),
-        why=_NOT_TRIED,
-        severity=info.severity.value,
-    )
-
-
-def _unknown(world: World, reason: ReasonCode, summary: str) -> Verdict:
-    return Verdict(outcome=Outcome.UNKNOWN, reason=reason, summary=summary, entity=world.subject)
-
-
-def _nobody(body: bytes, *, generation: int) -> bool:  # noqa: ARG001 - stands for no worker yet
-    return False

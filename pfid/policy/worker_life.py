@@ -39,6 +39,8 @@ class EndCause(Enum):
     """Silent past its deadline."""
     MALFORMED = "malformed"
     """Sent what is no message."""
+    OUTGROWN = "outgrown"
+    """Held more memory than it may."""
     STOPPED = "stopped"
     """Asked to."""
     SPAWN_FAILED = "spawn_failed"

@@ -25,6 +25,13 @@ def misbehave(mode: str, channel: Channel, cell: TouchCell) -> None:
     elif mode == "deaf":
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         cell.set(42)
+    elif mode == "glutton":
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        cell.set(7)
+        held = []
+        while True:
+            held.append(bytearray(os.urandom(1) * 4_000_000))
+            time.sleep(0.01)
     elif mode == "hang_up":
         channel.close()
     elif mode == "stopped":

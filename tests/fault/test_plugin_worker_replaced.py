@@ -8,6 +8,7 @@ import pytest
 from pfid.adapters.own_log import OwnLog
 from pfid.bootstrap.gates import Gates
 from pfid.config.model import Config, Plugins
+from pfid.daemon.messages import PluginFault
 from pfid.domain.gate import GateState
 from pfid.domain.outcome import Outcome
 from pfid.spec.fakes import CONTROL_SUBJECT, FixedLog
@@ -121,3 +122,19 @@ def test_a_plugin_file_that_was_changed_is_noticed(gates, config, tmp_path):
     file = tmp_path / "plugins" / "one_writer.py"
     file.write_text(file.read_text() + "# changed\n")
     assert gates._any_changed()
+
+
+def test_the_daemon_is_told_of_a_refused_plugin_and_keeps_no_process_for_it(tmp_path):
+    folder = tmp_path / "plugins"
+    folder.mkdir(mode=0o755)
+    (folder / "wrong.py").write_text("raise RuntimeError('no')\n")
+    (folder / "wrong.py").chmod(0o644)
+    told = SimpleQueue()
+    gates = Gates(tmp_path / "proofs.json", OwnLog(io.StringIO()), told.put)
+    gates.prove(Config(plugins=Plugins(directories=[str(folder)])))
+    assert told.get(timeout=10) == PluginFault(
+        plugin="wrong", hook="pfid_checks", what="cannot be loaded: RuntimeError: no"
+    )
+    assert gates._worker is not None
+    assert gates._worker._owner._process is None
+    gates.close()

@@ -16,6 +16,7 @@ import pytest
 from pfid.adapters.worker_events import WorkerEnded, WorkerEvent, WorkerMessage, WorkerStarted
 from pfid.adapters.worker_owner import WorkerOwner
 from pfid.adapters.worker_process import KEPT_ENVIRONMENT, WorkerCommand
+from pfid.adapters.worker_size import LOOK_S, held_bytes
 from pfid.domain.errors import WireError
 from pfid.policy.worker_life import EndCause, LifePhase, LifeRules
 
@@ -33,14 +34,16 @@ RULES = LifeRules(
 class Owned:
     """A misbehaving worker, its owner and what the owner told."""
 
-    def __init__(self, mode: str, rules: LifeRules = RULES) -> None:
+    def __init__(
+        self, mode: str, rules: LifeRules = RULES, memory_max_bytes: int | None = None
+    ) -> None:
         command = WorkerCommand(
             module="misbehaving_worker",
             arguments=(mode,),
             environment={"PYTHONPATH": str(Path(__file__).parent)},
         )
         self.events: queue.SimpleQueue[WorkerEvent] = queue.SimpleQueue()
-        self.owner = WorkerOwner(command, self.tell, rules)
+        self.owner = WorkerOwner(command, self.tell, rules, memory_max_bytes=memory_max_bytes)
 
     def tell(self, event: WorkerEvent) -> None:
         self.events.put(event)
@@ -254,3 +257,33 @@ time.sleep(600)
         import select
 
         assert select.select([pidfd], [], [], WAIT_S)[0], "the worker outlived its owner"
+
+
+def test_a_worker_that_takes_more_memory_than_it_may_is_ended_though_deaf_to_term(owned):
+    never = LifeRules(start_deadline_s=3600.0, term_grace_s=0.2)
+    glutton = owned("glutton", rules=never, memory_max_bytes=100_000_000)
+    started = glutton.next(WorkerStarted)
+    ended = glutton.next(WorkerEnded)
+    assert ended.generation == started.generation
+    assert ended.cause is EndCause.OUTGROWN
+    assert ended.status == -signal.SIGKILL
+    assert ended.touching == 7
+    assert glutton.owner.counters.outgrown >= 1
+    assert glutton.owner.counters.crashes == 0
+
+
+def test_a_worker_within_its_memory_is_left_alone(owned):
+    echo = owned("echo", rules=LifeRules(), memory_max_bytes=1_000_000_000)
+    started = echo.next(WorkerStarted)
+    echo.next(WorkerMessage)
+    time.sleep(3 * LOOK_S)
+    assert echo.owner.send(b"still there", generation=started.generation)
+    assert echo.next(WorkerMessage).body == b"still there"
+
+
+def test_what_a_process_holds_is_what_it_took(owned):
+    before = held_bytes(os.getpid())
+    held = bytearray(b"x") * 50_000_000
+    assert held_bytes(os.getpid()) - before > 40_000_000
+    assert len(held) == 50_000_000
+    assert held_bytes(2**22 + 1) == 0

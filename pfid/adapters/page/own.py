@@ -31,12 +31,18 @@ SAMPLER_ERRORS: Final = Spec("pfid_sampler_errors_total", COUNTER, "Failed reads
 SAMPLER_TIMEOUTS: Final = Spec("pfid_sampler_timeouts_total", COUNTER, "Reads over their deadline.")
 PLUGIN: Final = Spec("pfid_plugin_info", GAUGE, "Always 1. A plugin that was found.")
 PLUGIN_ERRORS: Final = Spec(
-    "pfid_plugin_errors_total", COUNTER, "What a plugin raised, or its refusal."
+    "pfid_plugin_errors_total", COUNTER, "What a plugin did wrong in a hook, or its refusal."
 )
+WORKER_ENDS: Final = Spec(
+    "pfid_plugin_worker_ends_total", COUNTER, "Ends of the plugins' process that nobody asked for."
+)
+HOOKS: Final = ("pfid_checks", "pfid_gpu_samplers", "pfid_notify")
+ENDS: Final = ("crashed", "malformed", "outgrown", "spawn_failed", "timed_out")
 LOG: Final = Spec("pfid_log_messages_total", COUNTER, "Lines pfid logged, by level.")
 DROPPED: Final = Spec(
     "pfid_dropped_series_total", COUNTER, "Series left out to keep the page bounded."
 )
+PLUGINS_MAX: Final = 64
 LEVELS: Final = ("debug", "info", "warning", "error", "critical")
 _BUILD_LABELS: Final = Labels(version=__version__, python_version=platform.python_version())
 
@@ -48,7 +54,7 @@ def families(snapshot: Snapshot, dropped: Mapping[str, int]) -> Iterator[Family]
     yield build
     yield from _loop(snapshot.health)
     yield from _samplers(snapshot.samplers)
-    yield from _plugins(snapshot.plugins)
+    yield from _plugins(snapshot.plugins, snapshot.health)
     log = Family(LOG)
     for level in LEVELS:
         log.add(snapshot.health.log_messages.get(level, 0), Labels(level=level))
@@ -97,9 +103,16 @@ def _samplers(samplers: tuple[SamplerView, ...]) -> Iterator[Family]:
     yield from made
 
 
-def _plugins(plugins: tuple[PluginView, ...]) -> Iterator[Family]:
-    info, errors = Family(PLUGIN), Family(PLUGIN_ERRORS)
+def _plugins(plugins: tuple[PluginView, ...], health: DaemonHealth) -> Iterator[Family]:
+    """A counter that is born at 1 has not increased, so every hook of every plugin stands at 0."""
+    info, errors, ends = Family(PLUGIN), Family(PLUGIN_ERRORS), Family(WORKER_ENDS)
     for view in {view.name: view for view in plugins}.values():
         info.add(1, Labels(plugin=untrusted(view.name), version=untrusted(view.version)))
-        errors.add(view.errors, Labels(plugin=untrusted(view.name)))
-    yield from (info, errors)
+    names = dict.fromkeys((*(view.name for view in plugins), *health.plugin_errors))
+    for name in list(names)[:PLUGINS_MAX]:
+        by_hook = health.plugin_errors.get(name, {})
+        for hook in HOOKS:
+            errors.add(by_hook.get(hook, 0), Labels(plugin=untrusted(name), hook=hook))
+    for cause in ENDS:
+        ends.add(health.plugin_worker_ends.get(cause, 0), Labels(cause=cause))
+    yield from (info, errors, ends)
