@@ -17,6 +17,7 @@ COMMANDS: Final = {
     "events": "Show what changed, and follow it.",
     "gpus": "Show what each GPU is busy with, and whose processes are on it.",
     "monitoring": "Print rules, dashboard and configuration for Prometheus and Grafana.",
+    "preflight": "Check a project before its launch: what would come out wrong, in seconds.",
     "probe": "Measure what only the training interpreter can.",
     "report": "Write one HTML file about a run, for a ticket.",
     "rotate": "Rename a log before a relaunch, losing nothing.",

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 import msgspec
 
+from pfid.bootstrap.live.record import record_drills
 from pfid.bootstrap.live.session import DrillResult, run_live, with_live
 from pfid.bootstrap.monitoring import AlertResult, alert_legs, tell_alerts, with_alerts
 from pfid.bootstrap.selftest import Bench, selftest
@@ -105,10 +106,13 @@ def _burnt(python: str) -> DrillResult:
 
 def _drilled(ctx: click.Context, only: str | None) -> tuple[DrillResult, ...]:
     try:
-        return run_live(daemon_socket(os.environ), only, _tell)
+        results = run_live(daemon_socket(os.environ), only, _tell)
     except PfidError as problem:
         error(str(problem))
         ctx.exit(Exit.UNKNOWN)
+    if only is None:
+        record_drills(results)
+    return results
 
 
 def _told(raised: Sequence[AlertResult] | None) -> Sequence[AlertResult]:

@@ -48,7 +48,7 @@ class CacheKey(_Table, frozen=True, kw_only=True):
         function: computes it.
         kwargs: constant arguments.
         files: auxiliary files, by argument.
-        pass_as: what the function is given of a file.
+        given_as: what the function is given of a file.
         must_change: other values of arguments among ``kwargs``, each of which must change the key.
         deadline_s: for all calls.
     """
@@ -56,7 +56,7 @@ class CacheKey(_Table, frozen=True, kw_only=True):
     function: Target
     kwargs: dict[str, Any] = field(default_factory=dict)
     files: dict[str, str] = field(default_factory=dict)
-    pass_as: Literal["path", "sha256", "text", "bytes"] = "path"  # noqa: S105 - no password
+    given_as: Literal["path", "sha256", "text", "bytes"] = "path"
     must_change: dict[str, Any] = field(default_factory=dict)
     deadline_s: Annotated[float, Meta(gt=0, le=3_600)] = 60.0
 
@@ -217,6 +217,18 @@ class Gpus(_Table, frozen=True, kw_only=True):
     count: Annotated[int, Meta(ge=1, le=1_024)] = 1
 
 
+class AttentionMask(_Table, frozen=True, kw_only=True):
+    """The model whose attention masks are looked at.
+
+    Attributes:
+        model: folder, configuration file or hub id.
+        attention: implementation the run will use; what the configuration asks for if empty.
+    """
+
+    model: Annotated[str, Meta(min_length=1)]
+    attention: str = ""
+
+
 class Mutation(_Table, frozen=True, kw_only=True):
     """One deliberate break and the test that must notice it.
 
@@ -257,6 +269,7 @@ class Spec(_Table, frozen=True, kw_only=True):
     metrics: list[Metric] = field(default_factory=list)
     claims: Claims | None = None
     gpus: Gpus | None = None
+    attention_mask: AttentionMask | None = None
     mutations: list[Mutation] = field(default_factory=list)
     provenance: Provenance | None = None
 

@@ -134,7 +134,7 @@ def controls(limits: Limits) -> Iterable[Control]:
         ("no file", "unreadable", {"unreadable": ("file",)}),
         ("no disk", "disk_unknown", {"needed_bytes": need, "free_bytes": None}),
     ):
-        facts = DeclaredFacts(looked_at=3, **changed)  # type: ignore[arg-type]
+        facts = DeclaredFacts(looked_at=3, **changed)
         yield ANSWERS.control(name, code, project_world(declared=facts))
     yield ANSWERS.control("not configured", "not_configured", project_world(declared=None))
 

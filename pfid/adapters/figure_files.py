@@ -1,0 +1,215 @@
+"""Looks for figures in the files of a folder: ripgrep names the files if it is there, we read them.
+
+Correct without it. What is binary, huge, a link or somebody else's text is left out and counted;
+what cannot be read is named.
+"""
+
+import os
+import re
+import shutil
+import stat
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Final
+
+from pfid.adapters.bounded_process import CannotStartError, run_bounded
+from pfid.formats.figure_search import Wanted, figures_in, prefilter
+
+FILE_MAX_BYTES: Final = 32 * 1024 * 1024
+SNIFF_BYTES: Final = 8_192
+PLACES_MAX: Final = 10_000
+BATCH_CHARS: Final = 100_000
+RIPGREP_S: Final = 120.0
+LINE_WINDOW: Final = 2_000
+"""So much of a very long line, around what the prefilter found, is read as one."""
+VENDORED: Final = frozenset(
+    {
+        ".git",
+        "node_modules",
+        "vendor",
+        "third_party",
+        "site-packages",
+        ".venv",
+        "venv",
+        "__pycache__",
+    }
+)
+LOCK_FILES: Final = ("*.lock", "*-lock.json", "*.min.js", "*.map", "*.svg")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a figure stands: file from the folder, line, and how it is spelled there."""
+
+    path: str
+    line: int
+    key: str
+    text: str
+
+
+@dataclass(slots=True)
+class Searched:
+    """What a search came to.
+
+    Attributes:
+        places: where figures stand, in order of file and line; PLACES_MAX at most.
+        read: files that were looked through.
+        left_out: binary, huge and vendored files, and links.
+        unread: files that cannot be read, by path.
+        by: "ripgrep" or "python".
+    """
+
+    places: list[Place] = field(default_factory=list)
+    read: int = 0
+    left_out: int = 0
+    unread: list[str] = field(default_factory=list)
+    by: str = "python"
+
+
+def search_files(
+    folder: Path,
+    paths: Iterable[str],
+    wanted: Sequence[Wanted],
+    *,
+    vendored: Sequence[str] = (),
+    environ: Mapping[str, str] | None = None,
+) -> Searched:
+    """Look for figures.
+
+    Args:
+        folder: the root.
+        paths: of the files, from the root.
+        wanted: figures.
+        vendored: further folders and patterns that are somebody else's text.
+        environ: with a PATH on which ripgrep may be; None looks for none.
+    """
+    found = Searched()
+    pattern = prefilter(wanted)
+    if not pattern:
+        return found
+    readable = [path for path in paths if _is_text(folder, path, vendored, found)]
+    found.read = len(readable)
+    candidates = _by_ripgrep(folder, readable, pattern, environ, found)
+    compiled = re.compile(pattern)
+    for path in candidates:
+        for place in _places(folder, path, compiled, wanted, found):
+            if len(found.places) < PLACES_MAX:
+                found.places.append(place)
+    return found
+
+
+def walked(folder: Path) -> Iterator[str]:
+    """Every file below a folder that no repository speaks for, vendored folders left out."""
+    for root, folders, files in os.walk(folder):
+        folders[:] = sorted(f for f in folders if f not in VENDORED)
+        for name in sorted(files):
+            yield os.path.relpath(os.path.join(root, name), folder)  # noqa: PTH118 - plain strings
+
+
+def is_vendored(path: str, vendored: Sequence[str] = ()) -> bool:
+    """Whether a file is somebody else's text."""
+    parts = path.split("/")
+    if VENDORED.intersection(parts) or any(fnmatch(parts[-1], p) for p in LOCK_FILES):
+        return True
+    return any(
+        fnmatch(path, p) or path.startswith(p.rstrip("/") + "/") for p in vendored if p.strip("/")
+    )
+
+
+def _is_text(folder: Path, path: str, vendored: Sequence[str], found: Searched) -> bool:
+    if is_vendored(path, vendored):
+        found.left_out += 1
+        return False
+    try:
+        descriptor = os.open(folder / path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return _not_opened(folder, path, found)
+    try:
+        about = os.fstat(descriptor)
+        regular = stat.S_ISREG(about.st_mode) and about.st_size <= FILE_MAX_BYTES
+        text = regular and b"\0" not in os.pread(descriptor, SNIFF_BYTES, 0)
+    except OSError:
+        found.unread.append(path)
+        return False
+    finally:
+        os.close(descriptor)
+    found.left_out += not text
+    return text
+
+
+def _not_opened(folder: Path, path: str, found: Searched) -> bool:
+    """A link or a file that went away is left out; what is there and closed to us is named."""
+    try:
+        link = stat.S_ISLNK((folder / path).lstat().st_mode)
+    except FileNotFoundError:
+        link = True
+    except OSError:
+        link = False
+    if link:
+        found.left_out += 1
+    else:
+        found.unread.append(path)
+    return False
+
+
+def _by_ripgrep(
+    folder: Path,
+    paths: list[str],
+    pattern: str,
+    environ: Mapping[str, str] | None,
+    found: Searched,
+) -> list[str]:
+    """Files in which something may stand; all of them where ripgrep is not there or gives up."""
+    program = None if environ is None else shutil.which("rg", path=environ.get("PATH"))
+    if program is None or environ is None:
+        return paths
+    options = ["--files-with-matches", "--null", "--text", "--no-config", "--no-messages"]
+    head = [program, *options, "--no-ignore", "--hidden", "--regexp", pattern, "--"]
+    named: set[str] = set()
+    for batch in _batches([str(folder / path) for path in paths]):
+        try:
+            done = run_bounded([*head, *batch], environ, deadline_s=RIPGREP_S)
+        except CannotStartError:
+            return paths
+        if done.exit_code not in (0, 1) or done.overflowed:
+            return paths
+        named.update(done.out.decode(errors="surrogateescape").split("\0"))
+    found.by = "ripgrep"
+    return [path for path in paths if str(folder / path) in named]
+
+
+def _batches(paths: list[str]) -> Iterator[list[str]]:
+    batch: list[str] = []
+    size = 0
+    for path in paths:
+        size += len(path) + 1
+        batch.append(path)
+        if size > BATCH_CHARS:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _places(
+    folder: Path, path: str, pattern: re.Pattern[str], wanted: Sequence[Wanted], found: Searched
+) -> Iterator[Place]:
+    try:
+        text = (folder / path).read_bytes().decode("utf-8", "replace")
+    except OSError:
+        found.unread.append(path)
+        return
+    seen: set[tuple[int, str]] = set()
+    line, counted_to = 1, 0
+    for match in pattern.finditer(text):
+        line += text.count("\n", counted_to, match.start())
+        counted_to = match.start()
+        begins = max(text.rfind("\n", 0, match.start()) + 1, match.start() - LINE_WINDOW)
+        ends = text.find("\n", match.start())
+        ends = min(len(text) if ends < 0 else ends, match.end() + LINE_WINDOW)
+        for one in figures_in(text[begins:ends], wanted):
+            if (begins + one.at, one.key) not in seen:
+                seen.add((begins + one.at, one.key))
+                yield Place(path, line, one.key, one.text)

@@ -1,0 +1,105 @@
+"""The project that would be launched, and the training interpreter asked in its folder."""
+
+import datetime as dt
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final
+
+from pfid.adapters.git_repository import GitRepository
+from pfid.adapters.python_introspection import PROBES, PythonIntrospection
+from pfid.config.preflight import Spec
+from pfid.spec.ports.git import GitFacts
+from pfid.spec.ports.python import PythonAnswer
+
+SIGNATURE_FILE: Final = Path(__file__).parents[2] / "trainer" / "signature.py"
+DEADLINE_S: Final = 60.0
+"""Of one question; a first import of torch from a cold disk takes half of it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Project:
+    """What is asked about.
+
+    Attributes:
+        spec: what it says about itself.
+        folder: absolute, of the spec; where training is started.
+        environ: what training is started with.
+        state: the user's own folder for what is kept between two looks.
+    """
+
+    spec: Spec
+    folder: Path
+    state: Path
+    environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
+
+    @property
+    def name(self) -> str:
+        """What verdicts call it."""
+        return self.spec.name or self.folder.name or "project"
+
+    @property
+    def repository(self) -> GitRepository:
+        """The repository around its folder."""
+        return GitRepository(str(self.folder), self.environ)
+
+    @cached_property
+    def git(self) -> GitFacts:
+        """The repository, looked at once."""
+        return self.repository.facts()
+
+    @property
+    def clean_commit(self) -> str | None:
+        """The commit that names everything that would run; None if none does."""
+        return self.git.commit if not self.git.problem.value and self.git.dirty is False else None
+
+    def path(self, name: str) -> Path:
+        """A path of the spec."""
+        return self.folder / os.path.expanduser(name)  # noqa: PTH111 - before it is joined
+
+    def ask(
+        self,
+        question: str,
+        asked: Mapping[str, Any],
+        *,
+        deadline_s: float = DEADLINE_S,
+        more: Mapping[str, str] | None = None,
+    ) -> PythonAnswer:
+        """Ask the training interpreter, in the project's folder.
+
+        Args:
+            question: a file of pfid.probes.
+            asked: besides the folder and where pfid's probes lie.
+            deadline_s: when it is ended.
+            more: changes of its environment.
+        """
+        return self.ask_at(self.folder, question, asked, deadline_s=deadline_s, more=more)
+
+    def ask_at(
+        self,
+        folder: Path,
+        question: str,
+        asked: Mapping[str, Any],
+        *,
+        deadline_s: float = DEADLINE_S,
+        more: Mapping[str, str] | None = None,
+    ) -> PythonAnswer:
+        """Ask it in another folder: a copy of the project."""
+        name = self.spec.python
+        named = str(self.path(name)) if "/" in name else name
+        python = PythonIntrospection(named or None, {**self.environ, **(more or {})}, str(folder))
+        known = {"folder": str(folder), "probes": str(PROBES), **asked}
+        return python.ask(question, _json(known), deadline_s=deadline_s)
+
+
+def _json(value: Any) -> Any:
+    """TOML knows dates, JSON does not."""
+    if isinstance(value, dict):
+        return {str(name): _json(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_json(item) for item in value]
+    if isinstance(value, dt.date | dt.time):
+        return value.isoformat()
+    return value

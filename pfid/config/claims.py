@@ -1,0 +1,127 @@
+"""The ledger of claims: what was said with a figure, by what it is known, and what fell since."""
+
+import datetime as dt
+import tomllib
+from pathlib import Path
+from typing import Annotated, Final, Literal
+
+import msgspec
+from msgspec import Meta, field
+
+from pfid.config.tables import build_table
+from pfid.domain.errors import ConfigError
+
+MAX_BYTES: Final = 8 * 1024 * 1024
+Said = Annotated[str, Meta(min_length=1)]
+
+
+class _Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    pass
+
+
+class Source(_Table, frozen=True, kw_only=True):
+    """How a claim is known.
+
+    Attributes:
+        kind: what people or models agree on is ``consensus`` and never counts as measured.
+        by: the instrument, derivation or people.
+        file: artefact it was read from.
+        sha256: of that artefact as it was then.
+    """
+
+    kind: Literal["measured", "derived", "consensus"]
+    by: Said
+    file: str = ""
+    sha256: Annotated[str, Meta(pattern=r"\A([0-9a-f]{64})?\Z")] = ""
+
+
+class Allowed(_Table, frozen=True, kw_only=True):
+    """A place where a superseded figure may stand.
+
+    Attributes:
+        path: a file, or a pattern of files.
+        reason: why; without one there is no exception.
+    """
+
+    path: Said
+    reason: Said
+
+
+class Claim(_Table, frozen=True, kw_only=True):
+    """One claim.
+
+    Attributes:
+        key: what it is about; only one live claim has it.
+        text: the claim in words.
+        figure: its number, or both ends of a range; None for a claim without one.
+        unit: of the figure.
+        date: when it was made.
+        source: how it is known.
+        describes: the run or digest of the artefact that it is about.
+        expires: from when on a derived claim does not stand without a measurement.
+        status: ``negative`` is a measured dead end: not to be chased again.
+        superseded_by: key of the claim that took its place.
+        falls: what fell with it.
+        survives: what did not.
+        allow: where its figure may still stand.
+    """
+
+    key: Said
+    text: Said
+    figure: float | Annotated[list[float], Meta(min_length=2, max_length=2)] | None = None
+    unit: str = ""
+    date: dt.date
+    source: Source
+    describes: str = ""
+    expires: dt.date | None = None
+    status: Literal["measured", "derived", "superseded", "negative"]
+    superseded_by: str = ""
+    falls: list[str] = field(default_factory=list)
+    survives: list[str] = field(default_factory=list)
+    allow: list[Allowed] = field(default_factory=list)
+
+
+class Ledger(_Table, frozen=True, kw_only=True):
+    """All claims, the superseded ones among them."""
+
+    claims: list[Claim] = field(default_factory=list)
+
+
+def load_claims(path: Path) -> Ledger:
+    """Read a ledger.
+
+    Raises:
+        ConfigError: with every problem found, or saying why it cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            body = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise ConfigError((f"{path.name}: cannot be read: {error.strerror}",)) from error
+    if len(body) > MAX_BYTES:
+        raise ConfigError((f"{path.name}: over {MAX_BYTES} bytes is no ledger",))
+    try:
+        data = tomllib.loads(body.decode())
+    except ValueError as error:
+        raise ConfigError((f"{path.name}: {error}",)) from error
+    problems: list[str] = []
+    ledger = build_table(Ledger, data, "", problems)
+    if not problems and isinstance(ledger, Ledger):
+        problems += _contradictions(ledger)
+    if problems or not isinstance(ledger, Ledger):
+        raise ConfigError(tuple(f"{path.name}: {problem}" for problem in problems))
+    return ledger
+
+
+def _contradictions(ledger: Ledger) -> list[str]:
+    """What no reader could make sense of; what a judge weighs is not here."""
+    found = []
+    for at, claim in enumerate(ledger.claims):
+        where = f"claims[{at}] {claim.key}"
+        if claim.status == "superseded" and not claim.superseded_by and not claim.falls:
+            found.append(f"{where}: superseded by what? name superseded_by, or what falls")
+        if claim.status != "superseded" and claim.superseded_by:
+            found.append(f"{where}: names superseded_by and has status {claim.status}")
+        if isinstance(claim.figure, list) and claim.figure[0] > claim.figure[1]:
+            found.append(f"{where}: the range ends before it begins")
+    return found
