@@ -4,15 +4,17 @@ Source: playbook section 3.2. padded = batch * max(length), so waste is a proper
 alone. The last batch may be short; it is padded to its own longest record.
 """
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pfid.analysis.length_records import Records, Words, by_length, shuffled_rows
+
 Ints = NDArray[np.int64]
-SHUFFLE_SEEDS: Final = tuple(range(20))
+NARROW_BATCH: Final = 16
+"""Up to so many records a micro-batch is reduced column by column, which is faster by far."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +28,7 @@ class PaddingCost:
         batches: micro-batches formed.
         mean_width: E[w] of the micro-batches' padded widths.
         mean_square_width: E[w^2] of them; not E[w]^2.
+        max_width: the widest.
     """
 
     waste: float
@@ -34,72 +37,136 @@ class PaddingCost:
     batches: int
     mean_width: float
     mean_square_width: float
+    max_width: int
+
+    @property
+    def square_ratio(self) -> float:
+        """E[w^2] over E[w]^2: how wrong a quadratic term would be at the mean width."""
+        return self.mean_square_width / self.mean_width**2
 
 
-def padding_cost(lengths: Ints, batch: int) -> PaddingCost:
+def padding_cost(records: Records, batch: int) -> PaddingCost:
     """Cost of forming micro-batches of ``batch`` records in the order given.
 
     Raises:
-        ValueError: without records, or for a batch below 1.
+        ValueError: for a batch below 1.
     """
-    if len(lengths) == 0 or batch < 1:
-        raise ValueError(f"need records and a batch >= 1, not {len(lengths)} records by {batch}")
-    starts = np.arange(0, len(lengths), batch)
-    widths = np.maximum.reduceat(lengths, starts)
-    shortest = np.minimum.reduceat(lengths, starts)
-    sizes = np.diff(np.append(starts, len(lengths)))
-    padded = int(np.dot(widths, sizes))
-    as_float = widths.astype(np.float64)
+    if batch < 1:
+        raise ValueError(f"need a batch >= 1, not {batch}")
+    widest, shortest = _extremes(records, batch)
+    widths = widest.astype(np.float64)
+    padded = _padded(widest, len(records), batch)
+    real = int((records.words >> np.uint64(records.source_bits)).sum())
+    longest = int(widest.max())
     return PaddingCost(
-        waste=1.0 - float(lengths.sum()) / padded,
-        zero_pad_share=float(np.mean(widths == shortest)),
-        worst_batches=int(np.count_nonzero(widths == lengths.max())),
-        batches=len(widths),
-        mean_width=float(as_float.mean()),
-        mean_square_width=float(np.dot(as_float, as_float) / len(as_float)),
+        waste=1.0 - real / padded,
+        zero_pad_share=float(np.count_nonzero(widest == shortest) / len(widest)),
+        worst_batches=int(np.count_nonzero(widest == longest)),
+        batches=len(widest),
+        mean_width=float(widths.mean()),
+        mean_square_width=float(np.dot(widths, widths) / len(widths)),
+        max_width=longest,
     )
 
 
-def full_sort(lengths: Ints) -> Ints:
-    """Indices of the tightest pairing there is: by length, ties in file order."""
-    return np.argsort(lengths, kind="stable")
+def shuffled(records: Records, seed: int) -> Records:
+    """Return a uniform shuffle."""
+    words = shuffled_rows(records.words, len(records), np.random.default_rng(seed))
+    return _like(records, words)
 
 
-def shuffled(count: int, seed: int) -> Ints:
-    """Indices of a uniform shuffle."""
-    return np.random.default_rng(seed).permutation(count)
+def tight(records: Records, batch: int, seed: int = 0) -> Records:
+    """Return the tightest pairing there is: a full sort, ties at random.
 
-
-def bucketed(lengths: Ints, bucket: int, seed: int) -> Ints:
-    """Indices sorted by length, then shuffled inside buckets of ``bucket`` records.
-
-    A bucket of one micro-batch is the tightest pairing, a full sort; one bucket of everything is
-    a plain shuffle (the playbook's sweep runs from 2 to 512 records at a batch of 2).
+    Where the last micro-batch is short, it holds the longest records or the shortest, whichever
+    leaves fewer micro-batches at full width, and then less padding: so their number is the least
+    that any order has.
     """
-    order = full_sort(lengths)
-    whole = len(order) // bucket * bucket
     rng = np.random.default_rng(seed)
-    inside = rng.permuted(order[:whole].reshape(-1, bucket), axis=1).reshape(-1)
-    return np.concatenate((inside, rng.permutation(order[whole:])))
+    rising = by_length(records.words, records.source_bits, rng)
+    if len(rising) % batch == 0:
+        return _like(records, rising)
+    falling = np.ascontiguousarray(rising[::-1])
+    found = (_like(records, rising), _like(records, falling))
+    return min(found, key=lambda r: _burden(r, batch))
 
 
-def mixed(order: Ints, batch: int, seed: int) -> list[Ints]:
-    """The micro-batches of an order, shuffled as wholes: pairing kept, neighbours scattered."""
-    batches = [order[i : i + batch] for i in range(0, len(order), batch)]
-    return [batches[i] for i in np.random.default_rng(seed).permutation(len(batches))]
+def bucketed(ordered: Records, bucket: int, seed: int) -> Records:
+    """Return a tight order loosened: shuffled inside buckets of ``bucket`` neighbours.
+
+    A bucket of one micro-batch changes nothing; one bucket of everything is a plain shuffle (the
+    playbook's sweep runs from 2 to 512 records at a batch of 2).
+    """
+    words = shuffled_rows(ordered.words, min(bucket, len(ordered)), np.random.default_rng(seed))
+    return _like(ordered, words)
 
 
 def roots_per_window(
-    batches: Sequence[Ints], sources: Sequence[object], accumulation: int
+    ordered: Records, batch: int, accumulation: int, *, mix_seed: int | None = None
 ) -> float | None:
     """Mean number of distinct sources in a window of ``accumulation`` micro-batches.
 
-    None when there is no whole window.
+    Args:
+        ordered: records in the order in which they are paired.
+        batch: records a micro-batch.
+        accumulation: micro-batches a window.
+        mix_seed: shuffle the finished micro-batches first; None for as they come.
+
+    Returns:
+        None without sources, or when there is no whole window.
     """
-    counts = [len({sources[i] for i in window}) for window in _windows(batches, accumulation)]
-    return float(np.mean(counts)) if counts else None
+    codes = _codes(ordered, batch)
+    windows = -(-len(ordered) // batch) // accumulation
+    if not ordered.source_bits or windows < 1:
+        return None
+    if mix_seed is not None:
+        codes = codes[np.random.default_rng(mix_seed).permutation(len(codes))]
+    inside = codes[: windows * accumulation].reshape(windows, accumulation * batch)
+    inside = np.sort(inside, axis=1)
+    changes = np.count_nonzero(inside[:, 1:] != inside[:, :-1])
+    return 1.0 + float(changes) / windows
 
 
-def _windows(batches: Sequence[Ints], accumulation: int) -> Iterator[list[int]]:
-    for start in range(0, len(batches) - accumulation + 1, accumulation):
-        yield [int(i) for part in batches[start : start + accumulation] for i in part]
+def _codes(ordered: Records, batch: int) -> NDArray[np.uint32]:
+    """Source of each record, a row a micro-batch; a short one repeats its first, adding none."""
+    low = np.uint64((1 << ordered.source_bits) - 1)
+    codes = (ordered.words & low).astype(np.uint32)
+    missing = -len(codes) % batch
+    if missing:
+        first = len(codes) // batch * batch
+        codes = np.concatenate((codes, np.repeat(codes[first], missing)))
+    return codes.reshape(-1, batch)
+
+
+def _like(records: Records, words: Words) -> Records:
+    return Records(words=words, source_bits=records.source_bits, sources=records.sources)
+
+
+def _burden(records: Records, batch: int) -> tuple[int, int]:
+    widest, _ = _extremes(records, batch)
+    return int(np.count_nonzero(widest == widest.max())), _padded(widest, len(records), batch)
+
+
+def _padded(widest: Ints, count: int, batch: int) -> int:
+    """Positions of all micro-batches, the last one at its own size."""
+    return (int(widest.sum()) - int(widest[-1])) * batch + int(widest[-1]) * (
+        count - (len(widest) - 1) * batch
+    )
+
+
+def _extremes(records: Records, batch: int) -> tuple[Ints, Ints]:
+    """Longest and shortest length of each micro-batch."""
+    words, whole = records.words, len(records) // batch * batch
+    rows = words[:whole].reshape(-1, batch)
+    if batch <= NARROW_BATCH:
+        most, least = rows[:, 0], rows[:, 0]
+        for column in range(1, batch):
+            most = np.maximum(most, rows[:, column])
+            least = np.minimum(least, rows[:, column])
+    else:
+        most, least = rows.max(axis=1), rows.min(axis=1)
+    if whole < len(words):
+        most = np.append(most, words[whole:].max())
+        least = np.append(least, words[whole:].min())
+    shift = np.uint64(records.source_bits)
+    return (most >> shift).astype(np.int64), (least >> shift).astype(np.int64)

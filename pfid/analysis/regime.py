@@ -3,6 +3,7 @@
 Source: playbook section 1; limits: DESIGN section 10. "Mixed" is an answer, and so is none.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -38,18 +39,37 @@ LEVERS: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WidthRatio:
-    """t(4w)/t(w) at one width; ``fitted`` if it comes from the fit and not from two timings."""
+    """t(4w)/t(w) at one width.
+
+    Attributes:
+        width: w.
+        ratio: t(4w)/t(w).
+        fitted: whether it comes from the fit and not from two timings.
+        wider: the width it was measured against; 4w, or the nearest beyond, where the growth from
+            w to there is what four times as wide would grow by.
+    """
 
     width: int
     ratio: float
     fitted: bool
+    wider: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegimeReading:
-    """The regime, the ratios it was read from, and the lever it leaves."""
+    """The regime, what it was read from, and the lever it leaves.
+
+    Attributes:
+        regime: the answer: what was observed where it was, else what the fit says.
+        observed: by timings at w and 4w alone; None where no two are so far apart.
+        fitted: by a fit that closes; None where none does, or its range is under fourfold.
+        ratios: t(4w)/t(w), those observed first.
+        lever: what the playbook does about it.
+    """
 
     regime: Regime
+    observed: Regime | None
+    fitted: Regime | None
     ratios: tuple[WidthRatio, ...]
     lever: str
 
@@ -71,24 +91,43 @@ def read_regime(timings: Sequence[Timing], fit: ScalingFit) -> RegimeReading:
     Launch-bound is the one regime that a two-term fit cannot show (it has no constant), so it is
     named from measured pairs alone; every other regime needs a fit that closes.
     """
-    ratios = observed_ratios(timings)
-    if ratios and all(of_ratio(r.ratio) is Regime.LAUNCH_BOUND for r in ratios):
-        return _reading(Regime.LAUNCH_BOUND, ratios)
-    if not fit.closes:
-        return _reading(Regime.NONE, ratios)
-    ratios = ratios or fitted_ratios(timings, fit)
+    seen, computed = observed_ratios(timings), fitted_ratios(timings, fit)
+    observed, fitted = _common(seen), _common(computed)
+    if observed is not Regime.LAUNCH_BOUND and not fit.closes:
+        regime = Regime.NONE
+    else:
+        regime = observed or fitted or Regime.NONE
+    return RegimeReading(
+        regime=regime,
+        observed=observed,
+        fitted=fitted,
+        ratios=seen + computed,
+        lever=LEVERS[regime],
+    )
+
+
+def _common(ratios: Sequence[WidthRatio]) -> Regime | None:
+    """The regime of all ratios; mixed where they differ, None without any."""
     named = {of_ratio(r.ratio) for r in ratios}
-    return _reading(named.pop() if len(named) == 1 else Regime.MIXED, ratios)
+    if len(named) > 1:
+        return Regime.MIXED
+    return named.pop() if named else None
 
 
 def observed_ratios(timings: Sequence[Timing]) -> tuple[WidthRatio, ...]:
-    """Every t(4w)/t(w) for which both widths were measured, narrowest first."""
-    best = {t.width: t.seconds for t in best_of(timings)}
-    return tuple(
-        WidthRatio(width=w, ratio=best[4 * w] / s, fitted=False)
-        for w, s in sorted(best.items())
-        if 4 * w in best
-    )
+    """t(4w)/t(w) at each width for which a width at least four times as wide was measured."""
+    points = best_of(timings)
+    found = []
+    for point in points:
+        beyond = next((p for p in points if p.width >= 4 * point.width), None)
+        if beyond is not None:
+            grown = math.log(beyond.seconds / point.seconds)
+            wider = math.log(beyond.width / point.width)
+            ratio = math.exp(grown * math.log(4) / wider)
+            found.append(
+                WidthRatio(width=point.width, ratio=ratio, fitted=False, wider=beyond.width)
+            )
+    return tuple(found)
 
 
 def fitted_ratios(timings: Sequence[Timing], fit: ScalingFit) -> tuple[WidthRatio, ...]:
@@ -98,9 +137,5 @@ def fitted_ratios(timings: Sequence[Timing], fit: ScalingFit) -> tuple[WidthRati
     for width in widths:
         here, there = fit.seconds(width), fit.seconds(4 * width)
         if here and there and 4 * width <= widths[-1]:
-            found.append(WidthRatio(width=width, ratio=there / here, fitted=True))
+            found.append(WidthRatio(width=width, ratio=there / here, fitted=True, wider=4 * width))
     return tuple(found)
-
-
-def _reading(regime: Regime, ratios: tuple[WidthRatio, ...]) -> RegimeReading:
-    return RegimeReading(regime=regime, ratios=ratios, lever=LEVERS[regime])

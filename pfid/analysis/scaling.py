@@ -168,6 +168,27 @@ def fit(timings: Sequence[Timing], *, residual_limit: float = RESIDUAL_LIMIT) ->
     )
 
 
+def of_terms(a_s_per_token: float, b_s_per_token2: float) -> ScalingFit:
+    """Take A and B as somebody states them: a fit that closed elsewhere.
+
+    Raises:
+        ValueError: unless both are finite, neither is negative and one is above 0.
+    """
+    terms = (a_s_per_token, b_s_per_token2)
+    if not all(0 <= term < float("inf") for term in terms) or not any(terms):
+        raise ValueError(f"A and B are finite and not negative, not {terms[0]:g} and {terms[1]:g}")
+    return ScalingFit(
+        a_s_per_token=a_s_per_token,
+        b_s_per_token2=b_s_per_token2,
+        c_s=None,
+        a_error=None,
+        b_error=None,
+        ab_covariance=None,
+        residuals=(),
+        closure=Closure.CLOSES,
+    )
+
+
 def _undusted(part_s: float, whole_s: float) -> float:
     """A part of a step, zero where it is smaller than what rounding leaves."""
     return 0.0 if abs(part_s) < ROUNDING * whole_s else float(part_s)

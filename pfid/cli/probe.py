@@ -8,7 +8,10 @@ from pfid.cli.lazy_group import LazyGroup
 
 PROBES: Final = {
     "mask": "Say which attention masks the installed transformers makes for a model.",
+    "fit": "Fit how a step's time grows with its width, and name its regime.",
     "gemm": "Measure each idle GPU's dense bf16 GEMM, the reference of its verdicts.",
+    "lengths": "Say what padding costs a data set, and what bucketing would win.",
+    "scaling": "Time a step at several widths in the training interpreter, and fit it.",
 }
 """Every probe with its line of help; module ``pfid.cli.probe_NAME`` holds it as ``command``."""
 

@@ -41,7 +41,9 @@ def test_linear_and_quadratic_curves_are_named_with_their_lever():
 def test_the_playbooks_own_fit_is_mixed():
     reading = read([(w, 6.87e-4 * w + 8.85e-8 * w * w) for w in (2_048, 4_096, 8_192, 16_384)])
     assert reading.regime is Regime.MIXED
-    assert [round(r.ratio, 1) for r in reading.ratios] == [6.5, 8.1]
+    assert (reading.observed, reading.fitted) == (Regime.MIXED, Regime.MIXED)
+    assert [round(r.ratio, 1) for r in reading.ratios] == [6.5, 8.1, 6.5, 8.1]
+    assert [r.fitted for r in reading.ratios] == [False, False, True, True]
 
 
 def test_launch_bound_is_named_although_no_two_term_fit_can_close():
@@ -55,7 +57,22 @@ def test_a_curve_that_does_not_close_has_no_regime():
     assert reading.regime is Regime.NONE
 
 
-def test_without_a_fourfold_pair_the_fit_speaks_inside_the_measured_range():
+def test_widths_that_are_not_fourfold_are_read_by_how_the_time_grows_between_them():
     reading = read([(w, 1e-3 * w) for w in (1_000, 3_000, 5_000)])
-    assert reading.regime is Regime.LINEAR
-    assert [(r.width, r.fitted) for r in reading.ratios] == [(1_000, True)]
+    assert reading.observed is Regime.LINEAR
+    assert reading.ratios[0].wider == 5_000
+    assert reading.ratios[0].ratio == pytest.approx(4)
+    square = read([(w, 1e-6 * w * w) for w in (1_000, 3_000, 5_000)])
+    assert square.ratios[0].ratio == pytest.approx(16)
+    flat = read([(500, 0.0100), (1_000, 0.0101), (2_100, 0.0102)])
+    assert flat.regime is Regime.LAUNCH_BOUND
+
+
+def test_a_range_under_fourfold_shows_no_regime_by_itself():
+    reading = read([(w, 1e-3 * w) for w in (1_000, 2_000, 3_000)])
+    assert (reading.observed, reading.fitted, reading.regime) == (None, None, Regime.NONE)
+
+
+def test_pairs_of_two_regimes_are_mixed():
+    reading = read([(w, 1e-4 * w + 2.6e-8 * w * w) for w in (64, 256, 4_096, 16_384)])
+    assert reading.observed is Regime.MIXED

@@ -1,0 +1,134 @@
+"""Opens files of lengths: what pfid reads itself, and parquet or Arrow where pyarrow is there."""
+
+import io
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Final, TypeVar, cast
+
+from pfid.analysis.length_input import (
+    ARROW,
+    LENGTH_FIELDS,
+    PARQUET,
+    SOURCE_FIELDS,
+    Columns,
+    Fields,
+    LengthsError,
+    read_lengths,
+    read_sources,
+)
+
+Found = TypeVar("Found")
+STDIN: Final = "-"
+
+
+def load_lengths(name: str, fields: Fields) -> Columns:
+    """Read lengths, and sources where the records name them; ``-`` is standard input.
+
+    Raises:
+        LengthsError: naming file, record and reason.
+    """
+    return _opened(
+        name,
+        lambda stream: read_lengths(stream, fields),
+        lambda table: _arrow_columns(table, fields),
+    )
+
+
+def load_sources(name: str, fields: Fields) -> tuple[str, ...]:
+    """Read one source a record.
+
+    Raises:
+        LengthsError: naming file, record and reason.
+    """
+    return _opened(
+        name,
+        lambda stream: read_sources(stream, fields),
+        lambda table: _arrow_names(table, _chosen(table, fields.source, SOURCE_FIELDS)),
+    )
+
+
+def _opened(name: str, read: Callable[[Any], Found], read_arrow: Callable[[Any], Found]) -> Found:
+    try:
+        if name == STDIN:
+            return _read(
+                io.BufferedReader(cast("io.RawIOBase", sys.stdin.buffer)), read, read_arrow
+            )
+        with Path(name).open("rb") as stream:
+            return _read(stream, read, read_arrow)
+    except LengthsError as error:
+        shown = "standard input" if name == STDIN else name
+        raise LengthsError(f"{shown}: {error}") from error
+    except IsADirectoryError as error:
+        raise LengthsError(f"{name}: is a folder; name its .arrow or .parquet file") from error
+    except OSError as error:
+        raise LengthsError(f"{name}: cannot be read: {error.strerror}") from error
+
+
+def _read(
+    stream: io.BufferedReader, read: Callable[[Any], Found], read_arrow: Callable[[Any], Found]
+) -> Found:
+    head = stream.peek(8)
+    if head.startswith((PARQUET, *ARROW)):
+        return read_arrow(_arrow_table(stream, head))
+    return read(stream)
+
+
+def _arrow_table(stream: io.BufferedReader, head: bytes) -> Any:
+    try:
+        import pyarrow as pa
+        import pyarrow.ipc
+        import pyarrow.parquet
+    except ImportError as error:
+        raise LengthsError(
+            "parquet and Arrow need pyarrow beside pfid: pip install 'pfid[arrow]'"
+        ) from error
+    source = pa.BufferReader(stream.read())
+    try:
+        if head.startswith(PARQUET):
+            return pa.parquet.read_table(source)
+        if head.startswith(ARROW[0]):
+            return pa.ipc.open_file(source).read_all()
+        return pa.ipc.open_stream(source).read_all()
+    except (pa.ArrowException, OSError) as error:
+        raise LengthsError(f"no table in it: {error}") from error
+
+
+def _arrow_columns(table: Any, fields: Fields) -> Columns:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    name = _chosen(table, fields.length, LENGTH_FIELDS)
+    column = table.column(name)
+    kind = column.type
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+        column = pc.list_value_length(column)
+    elif not pa.types.is_integer(kind):
+        raise LengthsError(f"column {name!r} holds {kind}; wanted whole numbers or lists")
+    if column.null_count:
+        first = pc.index(pc.is_null(column), value=True).as_py()
+        raise LengthsError(f"record {first + 1} in {name!r}: nothing is no number of tokens")
+    named = fields.source is not None or any(s in table.column_names for s in SOURCE_FIELDS)
+    sources = None
+    if named:
+        sources = _arrow_names(table, _chosen(table, fields.source, SOURCE_FIELDS))
+    return Columns(lengths=column.cast("int64").to_numpy(), sources=sources)
+
+
+def _arrow_names(table: Any, name: str) -> tuple[str, ...]:
+    values = table.column(name).to_pylist()
+    wrong = next((n for n, v in enumerate(values, 1) if v is None or v == ""), None)
+    if wrong is not None:
+        raise LengthsError(f"record {wrong} in {name!r}: nothing names no source")
+    return tuple(str(v) for v in values)
+
+
+def _chosen(table: Any, asked: str | None, usual: Sequence[str]) -> str:
+    names: list[str] = table.column_names
+    if asked is not None and asked in names:
+        return asked
+    found = next((name for name in usual if name in names), None)
+    if asked is None and found is not None:
+        return found
+    wanted = repr(asked) if asked else f"of those usual ({', '.join(usual)})"
+    raise LengthsError(f"there is no column {wanted}; there are: {', '.join(names[:20])}")
