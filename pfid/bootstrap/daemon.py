@@ -15,7 +15,7 @@ from typing import Final
 
 from pfid.adapters.clocks import SystemClock
 from pfid.adapters.control_server import ControlServer
-from pfid.adapters.http_server import PageServer, Securing
+from pfid.adapters.http_server import PageServer
 from pfid.adapters.oom_counter import OomCounter
 from pfid.adapters.own_log import OwnLog
 from pfid.adapters.page import Page, live_text
@@ -41,10 +41,11 @@ from pfid.bootstrap.daemon_joints import (
     on_request,
 )
 from pfid.bootstrap.gates import Gates
-from pfid.bootstrap.gpus import GpuJoint, expected_gpus, gpu_box
+from pfid.bootstrap.gpus import GpuJoint, gpu_box
 from pfid.bootstrap.notifying import Notifying
 from pfid.bootstrap.page_joint import PageJoint
 from pfid.bootstrap.proving import Proving
+from pfid.bootstrap.reloading import Reloading, certificates
 from pfid.config.address import Address, parse_address
 from pfid.config.load import ConfigFile
 from pfid.config.model import Config
@@ -60,9 +61,10 @@ from pfid.daemon.core import Core
 from pfid.daemon.deaths import Deaths
 from pfid.daemon.finishing import Finishing
 from pfid.daemon.gpus import Gpus
+from pfid.daemon.hooks import Hooks
 from pfid.daemon.judging import Judging
 from pfid.daemon.ledger import Ledger
-from pfid.daemon.loop import JOBS, Hooks, Loop, Parts
+from pfid.daemon.loop import JOBS, Loop, Parts
 from pfid.daemon.messages import (
     Committed,
     Died,
@@ -75,7 +77,7 @@ from pfid.daemon.messages import (
     ThreadEnded,
 )
 from pfid.daemon.plugins import Plugins
-from pfid.daemon.ports import LogPort, Ports
+from pfid.daemon.ports import Ports
 from pfid.daemon.publishing import Publishing
 from pfid.daemon.reading import Reading
 from pfid.daemon.registering import Registering
@@ -209,7 +211,7 @@ class Daemon:
         self.server.start()
         if self.page is not None:
             self.page.server.start()
-        _settle_memory()
+        settle_memory()
         self.loop.set_ready()
         self.loop.turn()
         if self.page is not None:
@@ -338,12 +340,21 @@ def build(place: Place, config: Config, environ: MutableMapping[str, str]) -> Da
     judging = Judging(core, gates.plugins(post))
     gpus = GpuJoint(post, config, gates.foreign)
     parts = _parts(core, judging, allow_fuse=embedded)
-    proving = Proving(gates, core, post)
+    reloading = Reloading(
+        file=place.config,
+        certificates=lambda new: certificates(new, log, embedded=embedded),
+        core=core,
+        page=page,
+        gpus=gpus,
+        notifying=notifying,
+        aside=lambda act: proving.aside(act),  # noqa: PLW0108 - it is made of this
+    )
+    proving = Proving(gates, core, post, reloading.prepare)
     hooks = Hooks(
         page=_no_page if page is None else page.serve,
-        reload=lambda: _followed(_reload(place, core, gates, gpus, page), notifying, core),
+        reload=proving.reload,
         prove=proving.ask,
-        proven=proving.take,
+        came=proving.take,
         live=lambda results: gates.enter(core, "live", results, core.now_s()),
         alerts=lambda results: gates.alerts(core, results),
     )
@@ -422,7 +433,7 @@ def _store_events(post: Callable[[Message], None]) -> StoreEvents:
 def _page(place: Place, config: Config, log: OwnLog) -> PageJoint | None:
     if not place.listen:
         return None
-    certificates = _certificates(place, config, log)
+    secure = certificates(config, log, embedded=place.engine_of is not None)
 
     def healthy() -> bool:
         return joint.healthy()
@@ -433,7 +444,7 @@ def _page(place: Place, config: Config, log: OwnLog) -> PageJoint | None:
             time.time(), requests=s.requests, evicted=s.evicted, notices=joint.notices()
         ),
         healthy=healthy,
-        secure=certificates,
+        secure=secure,
     )
     page = Page(
         exported_runs_max=config.page.exported_runs_max,
@@ -443,48 +454,8 @@ def _page(place: Place, config: Config, log: OwnLog) -> PageJoint | None:
     return joint
 
 
-def _certificates(place: Place, config: Config, log: LogPort) -> Securing | None:
-    """TLS for the box's page; OpenSSL is loaded only where somebody wants it.
-
-    Raises:
-        ConfigError: if the files cannot be used.
-    """
-    if place.engine_of is not None or not config.tls_server_config.cert_file:
-        return None
-    from pfid.adapters.http_server.tls import Certificates
-
-    def refused(problem: str) -> None:
-        log.say("error", "certificates refused, the old ones stay", problem=problem)
-
-    return Certificates(config.tls_server_config, say=refused)
-
-
 def _no_page(snapshot: Callable[[], Snapshot], urgent: bool) -> None:  # noqa: FBT001 - a hook
     """No address to serve a page at."""
-
-
-def _reload(place: Place, core: Core, gates: Gates, gpus: GpuJoint, page: PageJoint | None) -> str:
-    """Take a new configuration whole, certificates with it, or keep the old one whole."""
-    try:
-        config = place.config.load(problems_of_checks)
-        certificates = _certificates(place, config, core.ports.log)
-    except ConfigError as error:
-        return str(error)
-    core.config = config
-    gates.take(core, gates.prove(config))
-    if page is not None:
-        page.server.secure(certificates)
-        core.metrics_url = page.server.url
-    core.gpus.configured = expected_gpus(config)
-    gpus.try_again()
-    return ""
-
-
-def _followed(problem: str, notifying: Notifying, core: Core) -> str:
-    """What a reload came to; one that was taken is followed by the notifier."""
-    if not problem:
-        notifying.follow(core.config)
-    return problem
 
 
 def _write_metrics_url(place: Place, url: str | None) -> None:
@@ -492,7 +463,7 @@ def _write_metrics_url(place: Place, url: str | None) -> None:
         (place.state_dir / "metrics_url").write_text(url + "\n", encoding="utf-8")
 
 
-def _settle_memory() -> None:
+def settle_memory() -> None:
     """Keep the collector from walking over everything that stays, in the middle of a death.
 
     What is made in the loop dies by its reference count; the rest is collected with the proofs.
