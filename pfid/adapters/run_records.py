@@ -5,6 +5,7 @@ import os
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
@@ -49,8 +50,11 @@ class RunRecords:
     def _key(name: str) -> str:
         return f"{slug(name)}-{hashlib.sha256(name.encode()).hexdigest()[:12]}"
 
-    def make_run_dir(self, run_id: str, ranks: int) -> Path:
+    def make_run_dir(self, run_id: str, ranks: int, *, instrumented: bool = False) -> Path:
         """Make the folder of a run and its step files, one a rank, ready to be handed over.
+
+        A run that shall report by itself says so in the first of them: whoever reads the files
+        knows then that silence is a fault.
 
         Raises:
             StateError: if that cannot be done.
@@ -61,6 +65,8 @@ class RunRecords:
             folder.chmod(0o700)
             for rank in range(ranks):
                 (steps_dir(folder) / step_file_name(rank)).touch(mode=0o600)
+            if instrumented:
+                (steps_dir(folder) / step_file_name(0)).write_bytes(INSTRUMENTED)
         except OSError as error:
             raise StateError(f"cannot make {folder}: {error.strerror}") from error
         return folder
@@ -73,6 +79,14 @@ class RunRecords:
                 for file in inside.iterdir():
                     file.unlink()
                 inside.rmdir()
+
+    def reported_steps(self, run_id: str) -> bool:
+        """Whether any of its step files holds a step; the first lines tell."""
+        for file in sorted(steps_dir(self.run_dir(run_id)).glob("*.jsonl")):
+            with suppress(OSError), file.open("rb") as lines:
+                if b'"step":' in lines.read(_FIRST_LINES_BYTES):
+                    return True
+        return False
 
     def commit(self, record: RunRecord) -> None:
         """Write a run's record; whoever reads sees the old one or the new one.
@@ -169,6 +183,10 @@ class RunRecords:
             return None if body is None else decode_stop(body, str(file))
         except StateError:
             return None
+
+
+_FIRST_LINES_BYTES: Final = 1 << 20
+INSTRUMENTED: Final = b'{"note":"instrumented"}\n'
 
 
 def step_file_name(rank: int) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+import pfid
 from pfid.domain.errors import ExecError, PfidError
 from pfid.domain.names import RUN_NAME_MAX_CHARS
 from pfid.formats.untrusted import printable
@@ -63,6 +64,12 @@ def _name(_: click.Context, __: click.Parameter, value: str | None) -> str | Non
     default=0,
     metavar="N",
     help="Launch again after a failure, N times at most.",
+)
+@click.option(
+    "--instrument",
+    is_flag=True,
+    help="Have every PyTorch program below CMD report its optimizer steps from inside, with no "
+    "line of it changed.",
 )
 @click.option(
     "--expect-step",
@@ -137,6 +144,7 @@ def _launch(name: str, options: dict[str, Any]) -> "Ran":
         cwd=cwd,
         restarts=options["restarts"],
         expect_step_s=options["expect_step_s"],
+        instrument=_instrument(options["command_line"]) if options["instrument"] else None,
     )
     declared = declarations(options["spec"], cwd, _say)
     refuse_orphaned_gpus(request.environ)
@@ -144,6 +152,20 @@ def _launch(name: str, options: dict[str, Any]) -> "Ran":
         shown = not options["as_json"]
         launcher = build_launcher(request.environ, children, _say, declared, shown=shown)
         return run(launcher, request)
+
+
+def _instrument(argv: Sequence[str]) -> str | None:
+    """The folder that makes Python report; None, said aloud, where that cannot be."""
+    from pfid.policy.instrument import CALL, blind
+
+    folder = os.path.join(os.path.dirname(pfid.__file__), "trainer", "site")  # noqa: PTH118, PTH120
+    why = blind(argv)
+    if why is not None:
+        _say(f"WARNING: --instrument will see no step: {why}; {CALL}")
+    if ":" in folder:
+        _say(f"WARNING: --instrument cannot work from {folder}: PYTHONPATH is cut at colons")
+        return None
+    return folder
 
 
 def _say(text: str) -> None:

@@ -193,7 +193,8 @@ class Reading:
     def _step(self, run: TrackedRun, stream: Stream, event: StepEvent, now_s: float) -> None:
         if stream.kind is StreamKind.STEPS:
             run.rates.take(event, now_s)
-        run.leading, counts, anew = leading_writer.hear(run.leading, stream.ordinal, event)
+        before = run.leading
+        run.leading, counts, anew = leading_writer.hear(before, stream.ordinal, event)
         if not counts:
             return
         if anew:
@@ -201,6 +202,8 @@ class Reading:
             run.recent.clear()
             run.early = early_steps.EarlySteps()
             run.launches = LaunchWindows()
+            if run.leading.standing < before.standing:
+                run.progress = progress.recount(run.progress)
         run.step_clock = event.clock
         timed = run.launches.take(event)
         if timed is not None:

@@ -58,8 +58,8 @@ class Records(Protocol):
         """Lock of a name."""
         ...
 
-    def make_run_dir(self, run_id: str, ranks: int) -> Path:
-        """Make the folder of a run with its step files.
+    def make_run_dir(self, run_id: str, ranks: int, *, instrumented: bool = False) -> Path:
+        """Make the folder of a run with its step files, which say that the run is instrumented.
 
         Raises:
             StateError: if it cannot be made.
@@ -68,6 +68,10 @@ class Records(Protocol):
 
     def discard_run_dir(self, run_id: str) -> None:
         """Remove the folder of a run that never came to be."""
+        ...
+
+    def reported_steps(self, run_id: str) -> bool:
+        """Whether any of its step files holds a step."""
         ...
 
     def commit(self, record: RunRecord) -> None:

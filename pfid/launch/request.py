@@ -16,6 +16,7 @@ class LaunchRequest:
         cwd: the launcher's working directory.
         restarts: how often a failure is launched again.
         expect_step_s: seconds of a step, None if not said.
+        instrument: folder that makes Python report its optimizer steps, None to leave it alone.
     """
 
     name: str
@@ -25,3 +26,4 @@ class LaunchRequest:
     cwd: str
     restarts: int = 0
     expect_step_s: float | None = None
+    instrument: str | None = None

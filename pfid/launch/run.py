@@ -12,6 +12,7 @@ from pfid.launch.request import LaunchRequest
 from pfid.launch.start import Box, Started, start
 from pfid.launch.supervise import Supervised, supervise
 from pfid.launch.watching import Watching
+from pfid.policy.instrument import CALL
 from pfid.policy.job_control import asks_to_end
 from pfid.policy.relaunch import backoff_s, relaunches
 from pfid.wire.control import Ended
@@ -60,6 +61,8 @@ def run(launcher: Launcher, request: LaunchRequest) -> Ran:
     attempts: list[RunRecord] = []
     while True:
         outcome = _see_through(launcher, started)
+        if request.instrument is not None:
+            _say_if_silent(box, started.record)
         stopped = box.records.stop_of(started.record.run_id) is not None
         again = relaunches(
             outcome.status,
@@ -98,6 +101,13 @@ def _see_through(launcher: Launcher, started: Started) -> Supervised:
     box.close(started.held.pidfd)
     box.say(f"{record.run_id} ended: {_in_words(status)}")
     return outcome
+
+
+def _say_if_silent(box: Box, record: RunRecord) -> None:
+    """Whoever asked for step reports and got none is told, also where nothing else saw a step."""
+    if not box.records.reported_steps(record.run_id):
+        run_id = record.run_id
+        box.say(f"WARNING: --instrument saw no optimizer step of {run_id}; if it trained, {CALL}")
 
 
 def _announce(box: Box, record: RunRecord) -> None:

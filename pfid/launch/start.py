@@ -108,14 +108,15 @@ def _start(box: Box, request: LaunchRequest, attempt: int) -> Started:
         run_id = new_run_id(request.name, stamp, box.nonce())
         line = first_line(run_id, _rfc3339(stamp))
         ranks = local_ranks(tuple(request.argv), request.environ)
-        run_dir = box.records.make_run_dir(run_id, ranks)
+        instrumented = request.instrument is not None
+        run_dir = box.records.make_run_dir(run_id, ranks, instrumented=instrumented)
         try:
             box.provenance.sample(request, run_id, attempt, run_dir)
             output, recorded_logs = _make_room(box, request.log_paths, run_id, line)
         except BaseException:
             box.records.discard_run_dir(run_id)
             raise
-        environ = child_environ(request.environ, run_id, str(run_dir))
+        environ = child_environ(request.environ, run_id, str(run_dir), request.instrument)
         try:
             child = box.children.spawn(ToSpawn(argv=request.argv, environ=environ, output=output))
         finally:

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Final
 
+from pfid.policy.instrument import instrumented
+
 NOT_FOR_CHILDREN: Final = frozenset(
     {
         *("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "MAINPID", "FDSTORE"),
@@ -12,15 +14,18 @@ NOT_FOR_CHILDREN: Final = frozenset(
 """What systemd tells one process and means no other (gpud#1232, sensu#1506)."""
 
 
-def child_environ(environ: Mapping[str, str], run_id: str, run_dir: str) -> dict[str, str]:
-    """Return the child's environment.
+def child_environ(
+    environ: Mapping[str, str], run_id: str, run_dir: str, instrument: str | None = None
+) -> dict[str, str]:
+    """Return the child's environment, with the folder ``instrument`` first in Python's path.
 
     ``PYTHONUNBUFFERED=1`` is set unless the variable is there already: a Python that writes to a
     file keeps its lines back until 8 KiB are full, and neither a watcher nor a person would see
     a step when it happens.
     """
     kept = {name: value for name, value in environ.items() if name not in NOT_FOR_CHILDREN}
-    return {"PYTHONUNBUFFERED": "1"} | kept | {"PFID_RUN_ID": run_id, "PFID_RUN_DIR": run_dir}
+    kept = {"PYTHONUNBUFFERED": "1"} | kept | {"PFID_RUN_ID": run_id, "PFID_RUN_DIR": run_dir}
+    return kept if instrument is None else instrumented(kept, instrument)
 
 
 def local_ranks(argv: tuple[str, ...], environ: Mapping[str, str]) -> int:

@@ -63,6 +63,11 @@ def begin(monotonic_s: float) -> ProgressState:
     return ProgressState(started_s=monotonic_s, sign_s=monotonic_s, phase_since_s=monotonic_s)
 
 
+def recount(state: ProgressState) -> ProgressState:
+    """Count steps anew: who leads now tells the same steps as who was counted so far."""
+    return replace(state, steps_seen=0)
+
+
 def advance(
     state: ProgressState,
     monotonic_s: float,
@@ -102,7 +107,7 @@ def view(state: ProgressState, monotonic_s: float) -> Progress:
 
 def _stepped(state: ProgressState, event: StepEvent, now_s: float) -> ProgressState:
     gap_s = max(0.0, now_s - state.sign_s)
-    first = state.steps_seen == 0
+    first = state.first_gap_s is None
     filled_by = state.phase if event.phase is Phase.TRAIN else event.phase
     longest = _faded(state.longest_gap_s, event.interval_steps)
     return ProgressState(
@@ -122,7 +127,7 @@ def _entered(state: ProgressState, phase: Phase, now_s: float) -> ProgressState:
     """Close the gap of the phase that ends. Before the first step there is only the first gap."""
     gap_s = max(0.0, now_s - state.sign_s)
     longest = state.longest_gap_s
-    if state.steps_seen:
+    if state.first_gap_s is not None:
         longest = _remember(longest, state.phase, gap_s)
     return replace(state, phase=phase, phase_since_s=now_s, sign_s=now_s, longest_gap_s=longest)
 

@@ -99,6 +99,8 @@ class StepReporter:
         self._told_lost = 0
         self._warned = False
         self._begun_s: Optional[float] = None
+        if self._folder is not None:
+            _stand_down()
 
     @property
     def lost(self) -> int:
@@ -213,7 +215,6 @@ class StepReporter:
         file = self._file
         if file is not None and self._pid == os.getpid():
             return file
-        _stand_down()
         self._pid = os.getpid()
         self._ended_s = None
         path = steps_file(self._folder or "", self._rank or 0)

@@ -5,6 +5,8 @@ import pytest
 from pfid.adapters.run_records import RunRecords
 from pfid.domain.errors import StateError
 from pfid.domain.identity import ProcessIdentity
+from pfid.formats.steps_file import StepsFileParser
+from pfid.trainer import StepReporter
 from pfid.wire.record import RecordedStop, RunRecord, recorded
 
 IDENTITY = ProcessIdentity(machine_id="m", boot_id="b", pid=1, start_ticks=2)
@@ -89,3 +91,20 @@ def test_a_write_is_whole_or_not_at_all(records, tmp_path):
     assert [file.name for file in records.run_dir("train-1").iterdir() if file.is_file()] == [
         "record.json"
     ]
+
+
+def test_a_run_that_shall_report_says_so_in_its_first_step_file(records):
+    folder = records.make_run_dir("train-1", 2, instrumented=True)
+    first, second = (folder / "steps" / f"rank-{rank}.jsonl" for rank in range(2))
+    parser = StepsFileParser()
+    assert parser.feed(first.read_bytes()) == []
+    assert parser.notes.inside.asked
+    assert second.read_bytes() == b""
+    assert not records.reported_steps("train-1")
+
+
+def test_a_step_in_any_rank_is_a_step(records):
+    folder = records.make_run_dir("train-1", 2, instrumented=True)
+    assert StepReporter(rank=1, environ={"PFID_RUN_DIR": str(folder)}).report() is None
+    assert records.reported_steps("train-1")
+    assert not records.reported_steps("train-2")

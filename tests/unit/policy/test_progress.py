@@ -11,6 +11,7 @@ from pfid.policy.progress import (
     ProgressState,
     advance,
     begin,
+    recount,
     view,
 )
 
@@ -159,3 +160,15 @@ def test_the_state_can_be_stored():
     state = advance(stepping(begin(0.0), [10.0, 20.0]), 25.0, phase=Phase.EVAL, log_grew=True)
     stored = msgspec.msgpack.encode(state)
     assert msgspec.msgpack.decode(stored, type=ProgressState) == state
+
+
+def test_a_writer_that_tells_the_same_steps_better_is_no_more_steps():
+    state = begin(0.0)
+    for second in (1.0, 2.0, 3.0):
+        state = advance(state, second, event=step(1))
+    anew = recount(state)
+    assert (state.steps_seen, anew.steps_seen) == (3, 0)
+    anew = advance(anew, 90.0, event=step(1))
+    assert anew.steps_seen == 1
+    assert anew.first_gap_s == state.first_gap_s == 1.0
+    assert anew.longest_gap_s[Phase.TRAIN] == 87.0

@@ -1,0 +1,117 @@
+"""``pfid run --instrument`` on real torch: every step, and nothing else is any different."""
+
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import pfid.trainer
+
+SITE = Path(pfid.trainer.__file__).parent / "site"
+TRAINING = Path(__file__).parent / "training"
+STEPS = 5
+pytestmark = [pytest.mark.full, pytest.mark.torch]
+
+
+class Seen:
+    """One program under the hooks, and the lines it left."""
+
+    def __init__(self, folder, *command, hooks=True):
+        steps = folder / "steps"
+        steps.mkdir(parents=True)
+        environ = {**os.environ, "OMP_NUM_THREADS": "1", "PFID_RUN_DIR": str(folder)}
+        if hooks:
+            environ["PYTHONPATH"] = str(SITE)
+        self.done = subprocess.run(
+            [sys.executable, *map(str, command)],
+            env=environ,
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=110,
+        )
+        assert self.done.returncode == 0, self.done.stderr[-2000:]
+        assert "pfid:" not in self.done.stderr
+        text = [file.read_text() for file in sorted(steps.iterdir())]
+        lines = [json.loads(line) for part in text for line in part.splitlines()]
+        self.notes = [line for line in lines if "note" in line]
+        self.steps = [line for line in lines if "step" in line]
+
+    @property
+    def out(self):
+        return self.done.stdout.splitlines()
+
+
+def test_parameters_random_state_and_graphs_are_bit_for_bit_those_of_an_uninstrumented_run(
+    tmp_path,
+):
+    script = TRAINING / "stock_optimizers.py"
+    plain = Seen(tmp_path / "plain", script, STEPS, hooks=False)
+    seen = Seen(tmp_path / "seen", script, STEPS)
+    assert len(plain.out) >= 2 * 15 + 1
+    assert seen.out == plain.out
+    assert not plain.steps
+    kinds = {note["opt"]: note["kind"].rsplit(".")[-1] for note in seen.notes if "opt" in note}
+    told = Counter(kinds[line.get("opt", 0)] for line in seen.steps)
+    eager_only = {"Adafactor", "Muon", "Halving"}  # compiled as a whole: let alone
+    assert told == {
+        name: STEPS if name in eager_only else 2 * STEPS
+        for name in {line.split()[0] for line in plain.out}
+    }
+    assert sum("dynamo" in line for line in seen.steps) >= 13
+
+
+def test_every_step_of_every_kind_of_loop_is_one_line(tmp_path):
+    seen = Seen(tmp_path, TRAINING / "many_loops.py")
+    assert json.loads(seen.out[-1]) == {
+        "plain": [10],
+        "foreach": [10],
+        "fused": [10],
+        "scheduled": [10],
+        "accumulated": [10],
+        "adversarial": [30, 10],
+        "closure": [5],
+        "scaled": [8],
+        "in_backward": [10, 10],
+        "unhashable": [10],
+        "own_step": [],
+        "loaded": [10],
+    }
+    assert len({line["pid"] for line in seen.steps}) == 1
+    assert all(line["clock"] == "reported" for line in seen.steps)
+
+
+def test_every_rank_reports_its_own_steps(tmp_path):
+    launcher = ("-m", "torch.distributed.run", "--nproc_per_node=2")
+    seen = Seen(tmp_path, *launcher, TRAINING / "many_loops.py")
+    ranks = [json.loads(line) for line in seen.out if line.startswith("{")]
+    assert ranks == [{"ddp": [10], "zero": [10], "fsdp2": [10]}] * 2
+    assert Counter(line["rank"] for line in seen.steps) == {0: 30, 1: 30}
+
+
+@pytest.mark.parametrize("framework", ["transformers", "lightning", "accelerate"])
+def test_a_framework_is_seen_by_the_hooks_and_then_by_its_callback(tmp_path, framework):
+    seen = Seen(tmp_path, TRAINING / "framework_loops.py", framework, tmp_path / "out")
+    alone, called = (line for line in seen.out if line.startswith("sum "))
+    assert alone == called
+    hooked, told = seen.steps[:10], seen.steps[10:]
+    assert [line["step"] for line in hooked] == [line["step"] for line in told]
+    assert [line["step"] for line in told] == list(range(1, 11))
+    assert all("clock" in line for line in hooked)
+    assert all(line["inside_s"] <= line["seconds"] * 1.001 for line in told)
+    phases = [note["phase"] for note in seen.notes if note["note"] == "phase"]
+    if framework == "accelerate":
+        assert [line["tokens"] for line in told] == [32] * 10
+        assert [line["real_tokens"] for line in told] == [24] * 10
+    else:
+        assert phases.count("eval") == 2
+        assert [line["step"] for line in told if "phase" in line] == [6]
+    if framework == "transformers":
+        assert [line["tokens"] for line in told] == [64] * 10
+        assert sum("loss" in line for line in told) >= 4
+        assert phases.count("save") == 2
