@@ -14,7 +14,7 @@ from pfid.cli.output import Cell, facts, table
 
 WORTH_WASTE: Final = 0.02
 """Padding that bucketing must save before it is recommended."""
-SAMPLER: Final = "pfid.trainer.paired_bucket.PairedBucketSampler"
+SAMPLER: Final = "pfid.trainer.PairedBucketSampler"
 NAMES: Final = {Order.AS_IS: "as is", Order.SHUFFLED: "shuffled", Order.SORTED: "full sort"}
 
 

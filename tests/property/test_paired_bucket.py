@@ -1,8 +1,10 @@
 """Pair by length, mix by shuffling: padding survives the mix, neighbourhood does not."""
 
 import random
+from array import array
 from itertools import chain, pairwise
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,12 +26,42 @@ def test_an_epoch_holds_every_record_once_in_the_announced_number_of_batches(len
     assert len(batches) == len(sampler)
 
 
+def cut(order, batch):
+    return [order[i : i + batch] for i in range(0, len(order), batch)]
+
+
+def full_width(batches, lengths):
+    return sum(max(lengths[i] for i in b) == max(lengths) for b in batches)
+
+
 @given(lengths=lengths_lists, batch=st.integers(1, 9), seed=st.integers(0, 99))
-def test_the_mix_costs_no_padding_beyond_a_full_sort(lengths, batch, seed):
+def test_padding_is_the_same_before_and_after_the_mix_and_that_of_a_full_sort(lengths, batch, seed):
     batches = list(PairedBucketSampler(lengths, batch, seed=seed))
-    order = sorted(lengths)
-    tight = [list(range(i, min(i + batch, len(order)))) for i in range(0, len(order), batch)]
-    assert padded(batches, lengths) == padded(tight, order)
+    rising = sorted(range(len(lengths)), key=lengths.__getitem__)
+    unmixed = [cut(order, batch) for order in (rising, rising[::-1])]
+    least = min(unmixed, key=lambda b: (full_width(b, lengths), padded(b, lengths)))
+    assert padded(batches, lengths) == padded(least, lengths)
+    if len(lengths) % batch == 0:
+        assert padded(batches, lengths) == padded(unmixed[0], lengths)
+
+
+@given(
+    lengths=st.lists(st.integers(1, 9), min_size=1, max_size=60),
+    batch=st.integers(1, 9),
+    seed=st.integers(0, 99),
+)
+def test_no_order_has_fewer_full_width_batches(lengths, batch, seed):
+    other = list(range(len(lengths)))
+    random.Random(seed).shuffle(other)
+    found = full_width(PairedBucketSampler(lengths, batch, seed=seed), lengths)
+    assert found <= full_width(cut(other, batch), lengths)
+    assert found == -(-lengths.count(max(lengths)) // batch)
+
+
+@given(lengths=lengths_lists, batch=st.integers(1, 9), bucket=st.integers(1, 64))
+def test_only_the_last_batch_is_short(lengths, batch, bucket):
+    sampler = PairedBucketSampler(lengths, batch, bucket_size=bucket)
+    assert all(len(b) == batch for b in list(sampler)[:-1])
 
 
 @given(
@@ -77,6 +109,9 @@ def test_neighbouring_batches_are_no_longer_neighbours_in_length():
     sorted_steps = [abs(a - b) for a, b in pairwise(sorted(widths))]
     # a third of the range between strangers, next to nothing between sorted neighbours
     assert sum(steps) / len(steps) > 1_000 > 100 * sum(sorted_steps) / len(sorted_steps)
+    # 2,000 batches: chance correlates within three times 1/sqrt(2,000)
+    assert abs(np.corrcoef(widths[:-1], widths[1:])[0, 1]) < 3 / len(widths) ** 0.5
+    assert np.corrcoef(sorted(widths)[:-1], sorted(widths)[1:])[0, 1] > 0.99
 
 
 def test_epochs_differ_and_the_same_epoch_is_the_same():
@@ -87,6 +122,58 @@ def test_epochs_differ_and_the_same_epoch_is_the_same():
     sampler.set_epoch(0)
     assert list(sampler) == first
     assert list(PairedBucketSampler(lengths, 4, seed=6)) != first
+
+
+def test_what_is_dropped_is_another_record_each_epoch_and_not_always_the_longest():
+    lengths = list(range(1, 12))
+    sampler = PairedBucketSampler(lengths, 2, drop_last=True)
+    left_out = [set(range(11)) - set(chain.from_iterable(sampler)) for _ in range(60)]
+    assert all(len(one) == 1 for one in left_out)
+    assert len(set(chain.from_iterable(left_out))) > 5
+
+
+def test_looking_at_a_first_batch_moves_nothing():
+    sampler = PairedBucketSampler(list(range(1, 101)), 4)
+    whole = list(PairedBucketSampler(list(range(1, 101)), 4))
+    assert next(iter(sampler)) == whole[0]
+    assert list(sampler) == whole
+
+
+def test_an_epoch_that_was_loaded_goes_on_although_its_number_is_set_again():
+    lengths = list(range(1, 101))
+    whole = list(PairedBucketSampler(lengths, 4))
+    sampler = PairedBucketSampler(lengths, 4)
+    sampler.load_state_dict({**sampler.state_dict(), "done": 7})
+    assert sampler.state_dict()["done"] == 7
+    sampler.set_epoch(0)  # as Trainer and Lightning do before each epoch
+    assert list(sampler) == whole[7:]
+    sampler.load_state_dict({**PairedBucketSampler(lengths, 4).state_dict(), "done": 7})
+    sampler.set_epoch(3)
+    assert len(list(sampler)) == len(whole)
+
+
+def test_what_was_fetched_ahead_is_not_what_was_trained_on():
+    sampler = PairedBucketSampler(list(range(1, 101)), 4)
+    ahead = iter(sampler)
+    for _ in range(9):
+        next(ahead)
+    assert (sampler.state_dict()["done"], sampler.state_dict(done=5)["done"]) == (9, 5)
+
+
+def test_every_rank_begins_with_a_wide_batch_when_asked():
+    lengths = [5, 900, 7, 880, 20, 30, 700, 710]
+    ranks = [
+        PairedBucketSampler(lengths, 2, longest_first=True, rank=r, world_size=2) for r in (0, 1)
+    ]
+    first = [sorted(lengths[i] for i in next(iter(rank))) for rank in ranks]
+    assert first == [[880, 900], [700, 710]]
+
+
+def test_lengths_in_an_array_give_the_order_of_the_same_list():
+    lengths = [9, 3, 7, 7, 1, 4, 4, 2, 8, 5]
+    listed = list(PairedBucketSampler(lengths, 3))
+    assert list(PairedBucketSampler(array("i", lengths), 3)) == listed
+    assert list(PairedBucketSampler(np.array(lengths), 3)) == listed
 
 
 def test_the_widest_batch_comes_first_when_asked():
