@@ -161,7 +161,7 @@ def test_what_was_fetched_ahead_is_not_what_was_trained_on():
 
 
 def test_every_rank_begins_with_a_wide_batch_when_asked():
-    lengths = [5, 900, 7, 880, 20, 30, 700, 710]
+    lengths = [5, 900, 7, 880, 20, 30, 700, 710, *range(40, 600)]
     ranks = [
         PairedBucketSampler(lengths, 2, longest_first=True, rank=r, world_size=2) for r in (0, 1)
     ]
