@@ -86,6 +86,11 @@ def _name(_: click.Context, __: click.Parameter, value: str | None) -> str | Non
     "[default: preflight.toml, if there is one]",
 )
 @click.option(
+    "--preflight",
+    is_flag=True,
+    help="Check the project by its spec first (pfid preflight), and launch only if it is ready.",
+)
+@click.option(
     "--json",
     "as_json",
     is_flag=True,
@@ -134,6 +139,10 @@ def _launch(name: str, options: dict[str, Any]) -> "Ran":
     from pfid.launch.request import LaunchRequest
     from pfid.launch.run import run
 
+    if options["preflight"]:
+        from pfid.cli.run_preflight import refuse_unready
+
+        refuse_unready(name, options["spec"], _say)
     cwd = os.getcwd()  # noqa: PTH109 - a plain string
     logs = options["logs"] or (f"{name.replace('/', '-').lstrip('.') or 'run'}.log",)
     request = LaunchRequest(

@@ -138,18 +138,17 @@ class Declared(_Table, frozen=True, kw_only=True):
 
 
 class Smoke(_Table, frozen=True, kw_only=True):
-    """The manifest of a one-step smoke run.
+    """A one-step smoke run at this commit, whose manifest is judged.
 
     Attributes:
-        manifest: its provenance.json.
+        run: its name; the newest run of that name counts.
+        manifest: its provenance.json, where it was not launched by this user.
         keys: keys that must be there beside pfid's own, dotted; null where unused.
-        pairs: configured values that need an observed consequence, by dotted key, with the dotted
-            key of what was observed.
     """
 
-    manifest: str
+    run: str = ""
+    manifest: str = ""
     keys: list[str] = field(default_factory=list)
-    pairs: dict[str, str] = field(default_factory=dict)
 
 
 class Log(_Table, frozen=True, kw_only=True):
@@ -318,29 +317,31 @@ def loads_spec(text: str) -> Spec:
 
 def _rules(spec: Spec) -> list[tuple[str, str]]:
     """What is wrong with keys that are each right."""
-    found = []
-    key = spec.cache_key
-    if key is not None:
-        found += [
-            (f"cache_key.must_change.{n}", "stands in no kwargs: change what is given there")
-            for n in key.must_change
-            if n not in key.kwargs
-        ]
-        found += [
-            (f"cache_key.files.{n}", "is among kwargs too") for n in key.files if n in key.kwargs
-        ]
-        if not key.files and not key.must_change:
-            found.append(("cache_key", "names nothing that must change the key"))
-    for i, choice in enumerate(spec.config.choices if spec.config else ()):
+    found = _rules_of_key(spec.cache_key) if spec.cache_key is not None else []
+    config = spec.config or Declared()
+    for i, choice in enumerate(config.choices):
         if bool(choice.among) == bool(choice.of):
             found.append((f"config.choices[{i}]", "needs either `among` or `of`"))
-    for i, a_range in enumerate(spec.config.ranges if spec.config else ()):
+    for i, a_range in enumerate(config.ranges):
         low, high = a_range.min, a_range.max
         if low is None and high is None:
             found.append((f"config.ranges[{i}]", "needs `min` or `max`"))
         elif low is not None and high is not None and low > high:
             found.append((f"config.ranges[{i}]", "min is above max"))
-    for i, mutation in enumerate(spec.mutations):
-        if mutation.old == mutation.new:
-            found.append((f"mutations[{i}]", "old and new are the same: nothing is broken"))
+    if spec.smoke is not None and bool(spec.smoke.run) == bool(spec.smoke.manifest):
+        found.append(("smoke", "needs either `run` or `manifest`"))
+    same = [i for i, mutation in enumerate(spec.mutations) if mutation.old == mutation.new]
+    return [*found, *((f"mutations[{i}]", "old and new are the same") for i in same)]
+
+
+def _rules_of_key(key: CacheKey) -> list[tuple[str, str]]:
+    found = [
+        (f"cache_key.must_change.{name}", "stands in no kwargs: change what is given there")
+        for name in key.must_change
+        if name not in key.kwargs
+    ]
+    both = [name for name in key.files if name in key.kwargs]
+    found += [(f"cache_key.files.{name}", "is among kwargs too") for name in both]
+    if not key.files and not key.must_change:
+        found.append(("cache_key", "names nothing that must change the key"))
     return found

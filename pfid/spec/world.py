@@ -18,6 +18,7 @@ from pfid.spec.ports.preflight import (
     DeclaredFacts,
     FiguresFacts,
     KwargsFacts,
+    ManifestFacts,
     MetricsFacts,
     NameFacts,
     RotationFacts,
@@ -75,6 +76,7 @@ class World:
         launched: whether a run of its name lives.
         cards: the GPUs it will use.
         masks: the attention masks of its model.
+        manifest: what a one-step smoke run of it wrote down.
     """
 
     subject: Entity = BOX
@@ -98,3 +100,4 @@ class World:
     launched: FactsPort[NameFacts | None] = _not_set_up("launched")  # noqa: RUF009 - frozen
     cards: FactsPort[CardsFacts | None] = _not_set_up("cards")  # noqa: RUF009 - frozen
     masks: FactsPort[MaskFacts | None] = _not_set_up("masks")  # noqa: RUF009 - frozen
+    manifest: FactsPort[ManifestFacts | None] = _not_set_up("manifest")  # noqa: RUF009 - frozen

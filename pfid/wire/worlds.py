@@ -28,6 +28,7 @@ from pfid.spec.ports.preflight import (
     DeclaredFacts,
     FiguresFacts,
     KwargsFacts,
+    ManifestFacts,
     MetricsFacts,
     NameFacts,
     RotationFacts,
@@ -101,6 +102,7 @@ FACTS: Final[dict[str, Any]] = {
     "figures": FiguresFacts | None,
     "launched": NameFacts | None,
     "cards": CardsFacts | None,
+    "manifest": ManifestFacts | None,
     "masks": MaskFacts | None,
 }
 """Ports with one question (pfid.spec.ports.facts), and what each answers."""

@@ -97,9 +97,10 @@ optional = []
 # keep = 3
 
 # provenance_records_resolved, observed_consequence_present, present_and_null: judged on the
-# manifest of a one-step smoke run at this commit.
+# manifest of a one-step smoke run at this commit:
+#   pfid run --name smoke --instrument -- python train.py --max_steps 1
 # [smoke]
-# manifest = "smoke/provenance.json"
+# run = "smoke"
 
 # log_rotates
 [log]

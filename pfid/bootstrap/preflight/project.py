@@ -3,7 +3,7 @@
 import datetime as dt
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
@@ -34,6 +34,10 @@ class Project:
     folder: Path
     state: Path
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
+
+    def of_spec(self, spec: Spec) -> "Project":
+        """The same project, spoken of otherwise."""
+        return replace(self, spec=spec)
 
     @property
     def name(self) -> str:

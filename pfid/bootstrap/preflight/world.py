@@ -11,6 +11,7 @@ from pfid.bootstrap.preflight.declared import declared_facts
 from pfid.bootstrap.preflight.figures import figures_facts
 from pfid.bootstrap.preflight.kwargs import kwargs_facts
 from pfid.bootstrap.preflight.launched import name_facts
+from pfid.bootstrap.preflight.manifest import manifest_facts
 from pfid.bootstrap.preflight.masks import mask_facts
 from pfid.bootstrap.preflight.metrics import metrics_facts
 from pfid.bootstrap.preflight.project import Project
@@ -58,4 +59,5 @@ def project_world(project: Project, *, run_tests: bool = True) -> World:
         launched=LookedAtOnce(lambda: name_facts(project)),
         cards=LookedAtOnce(lambda: cards_facts(project)),
         masks=LookedAtOnce(lambda: mask_facts(project)),
+        manifest=LookedAtOnce(lambda: manifest_facts(project)),
     )

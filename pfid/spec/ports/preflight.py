@@ -264,3 +264,40 @@ class CardsFacts:
     problem: str = ""
     needed: int = 1
     cards: tuple[CardFacts, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManifestFacts:
+    """The manifest of a one-step smoke run.
+
+    Attributes:
+        problem: why there is none to judge.
+        detail: words about that.
+        same_commit: whether it is of the commit that would be launched, and the tree was clean.
+        ended_well: whether the run came to its end and ended with 0.
+        edited: whether the manifest is another than pfid wrote.
+        absent: keys that should be there and are not, dotted.
+        unsampled: identities that were not sampled at launch: commit, libraries, declared files.
+        unresolved: requested backends of which nobody wrote down what they resolved to.
+        otherwise: fields that resolved to something else than was requested.
+        contradicted: fields whose observed consequence contradicts them, or each other.
+        unobserved: configured fields that nothing observed is paired with.
+        own: configured fields that only the process that assigned them observed.
+        paired: how many configured fields have an observed pair.
+        steps: how many steps the manifest has times of, the first among them.
+    """
+
+    problem: str = ""
+    detail: str = ""
+    same_commit: bool = True
+    ended_well: bool = True
+    edited: bool = False
+    absent: tuple[str, ...] = ()
+    unsampled: tuple[str, ...] = ()
+    unresolved: tuple[str, ...] = ()
+    otherwise: tuple[str, ...] = ()
+    contradicted: tuple[str, ...] = ()
+    unobserved: tuple[str, ...] = ()
+    own: tuple[str, ...] = ()
+    paired: int = 0
+    steps: int = 0

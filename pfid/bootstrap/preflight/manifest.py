@@ -1,0 +1,142 @@
+"""The manifest of a one-step smoke run: what it says, and what it ought to."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from pfid.adapters.manifest_files import MANIFEST, ManifestRead, read_manifest
+from pfid.bootstrap.launch import user_records
+from pfid.bootstrap.preflight.project import Project
+from pfid.config.preflight import Smoke
+from pfid.domain.errors import PfidError
+from pfid.domain.provenance import Manifest
+from pfid.policy.provenance_audit import IMPLEMENTATIONS, AuditRow, Standing, audit
+from pfid.spec.ports.preflight import ManifestFacts
+from pfid.wire.provenance import absent_keys
+
+STEPS = "step_seconds"
+
+
+def manifest_facts(project: Project) -> ManifestFacts | None:
+    """Read it; None where the spec names no smoke run."""
+    smoke = project.spec.smoke
+    if smoke is None:
+        return None
+    try:
+        place = _place(project, smoke)
+        if place is None or not place.exists():
+            return ManifestFacts(problem="no_manifest", detail=smoke.run or smoke.manifest)
+        read = read_manifest(place)
+    except (PfidError, OSError) as error:
+        return ManifestFacts(problem="manifest_unreadable", detail=str(error))
+    return _facts(read, smoke, project.clean_commit)
+
+
+def _place(project: Project, smoke: Smoke) -> Path | None:
+    """Of the newest run of the name, or where the spec says."""
+    if smoke.manifest:
+        return project.path(smoke.manifest)
+    records = user_records(project.environ)
+    found, _ = records.latest(smoke.run)
+    newest = max(found, key=lambda r: r.started_at_s, default=None)
+    return None if newest is None else records.run_dir(newest.run_id) / MANIFEST
+
+
+def _facts(read: ManifestRead, smoke: Smoke, commit: str | None) -> ManifestFacts:
+    manifest = read.manifest
+    rows = [_one_step_is_enough(row) for row in audit(manifest)]
+    code, end = manifest.code, manifest.end
+    steps = _steps(manifest)
+    return ManifestFacts(
+        same_commit=commit is not None and code.commit == commit and code.dirty is False,
+        ended_well=manifest.complete and end is not None and end.exit_code == 0,
+        edited=read.changed,
+        absent=(*absent_keys(read.body, manifest), *_own_absent(read.body, smoke.keys)),
+        unsampled=tuple(_unsampled(manifest)),
+        unresolved=tuple(_unresolved(manifest)),
+        otherwise=tuple(_otherwise(manifest)),
+        contradicted=tuple(_words(rows, Standing.CONTRADICTED)),
+        unobserved=tuple(_words(rows, Standing.INTENT_ONLY)),
+        own=tuple(_words(rows, Standing.SELF_OBSERVED)),
+        paired=sum(row.standing is Standing.PAIRED for row in rows),
+        steps=steps,
+    )
+
+
+def _one_step_is_enough(row: AuditRow) -> AuditRow:
+    """That a backend's step times are there is all that a smoke run can show of them."""
+    alone = row.standing is Standing.INTENT_ONLY and row.pair == STEPS and row.observed is not None
+    if not alone:
+        return row
+    return AuditRow(
+        field=row.field,
+        requested=row.requested,
+        resolved=row.resolved,
+        pair=row.pair,
+        observed=row.observed,
+        standing=Standing.PAIRED,
+    )
+
+
+def _steps(manifest: Manifest) -> int:
+    field = manifest.fields.get(STEPS)
+    seen = None if field is None else field.observed
+    if not isinstance(seen, Mapping):
+        return 0
+    n = seen.get("n")
+    counted = n if isinstance(n, int) else 0
+    first = seen.get("first", seen.get("first_s"))
+    return counted + (first is not None)
+
+
+def _words(rows: list[AuditRow], standing: Standing) -> Iterator[str]:
+    for row in rows:
+        if row.standing is standing:
+            yield f"{row.field}: {row.why}" if row.why else row.field
+
+
+def _is_backend(name: str) -> bool:
+    return name.split(".", 1)[0] in IMPLEMENTATIONS
+
+
+def _unresolved(manifest: Manifest) -> Iterator[str]:
+    for name, field in manifest.fields.items():
+        if _is_backend(name) and field.requested is not None and field.resolved is None:
+            yield name
+
+
+def _otherwise(manifest: Manifest) -> Iterator[str]:
+    for name, field in manifest.fields.items():
+        asked, came = field.requested, field.resolved
+        if asked is not None and came is not None and asked != came:
+            yield f"{name}: {str(asked)[:80]} was requested, {str(came)[:80]} it is"
+
+
+def _unsampled(manifest: Manifest) -> Iterator[str]:
+    if manifest.code.commit is None:
+        yield f"commit: {manifest.code.problem or 'none'}"
+    if manifest.interpreter.distributions is None:
+        yield f"library versions: {manifest.interpreter.problem or 'none'}"
+    for file in manifest.files:
+        if file.sha256 is None:
+            yield f"{file.role.value} {file.path}: {file.problem or 'no digest'}"
+
+
+def _own_absent(body: bytes, keys: list[str]) -> Iterator[str]:
+    """Keys of the project's own, which pfid's schema does not know."""
+    data = msgspec.json.decode(body)
+    for key in keys:
+        if not _holds(data, key):
+            yield key
+
+
+def _holds(data: Any, key: str) -> bool:
+    """Whether a dotted key is there; fields have dots in their own names."""
+    if not isinstance(data, dict):
+        return False
+    if key in data or key in data.get("fields", {}):
+        return True
+    head, _, rest = key.partition(".")
+    return bool(rest) and head in data and _holds(data[head], rest)

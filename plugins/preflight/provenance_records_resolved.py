@@ -1,0 +1,156 @@
+"""Fail when a run would write down what was asked for and not what it came to.
+
+A requested backend is a line of source; what the library settled on after it looked at what is
+there is another claim, and only that one describes the run (playbook 4.3). Six weeks of conclusions
+once rested on a field nobody had recorded. This looks at what a one-step smoke run at this commit
+really wrote: resolved beside requested for every backend, the commit, the version of every library,
+the content of every declared file.
+
+Blind spot: what the spec's `[provenance]` does not declare and the run does not speak of. A field
+that resolved as asked can still have been given up later: that is another check's business
+(observed_consequence_present).
+
+When it fires: call `pfid.trainer.observe("resolved.attn_implementation", ...)` with what
+`model.config._attn_implementation` says, and declare the files in `[provenance]`; then launch the
+smoke run again at this commit.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from pfid.spec import (
+    Answers,
+    AnyCheck,
+    Check,
+    Control,
+    NoLimits,
+    Outcome,
+    Scope,
+    Stage,
+    Verdict,
+    World,
+    hookimpl,
+    reported,
+)
+from pfid.spec.fakes_facts import project_world
+from pfid.spec.ports.preflight import ManifestFacts
+
+NAMED_MAX: Final = 20
+ANSWERS: Final = Answers(
+    {
+        "resolved": (
+            Outcome.PASS,
+            "the manifest says what was resolved, of which code and which libraries",
+        ),
+        "not_resolved": (
+            Outcome.FAIL,
+            "a backend was requested and nobody wrote down what it resolved to",
+        ),
+        "resolved_otherwise": (
+            Outcome.FAIL,
+            "something resolved to another value than was requested",
+        ),
+        "not_sampled": (
+            Outcome.FAIL,
+            "a commit, library version or declared file was not recorded",
+        ),
+        "edited": (Outcome.FAIL, "the manifest was edited after it was written"),
+        "no_manifest": (Outcome.UNKNOWN, "the smoke run left no manifest"),
+        "manifest_unreadable": (Outcome.UNKNOWN, "the smoke run's manifest cannot be read"),
+        "other_commit": (
+            Outcome.UNKNOWN,
+            "the smoke run was of another commit, or of a tree that was not clean",
+        ),
+        "smoke_failed": (Outcome.UNKNOWN, "the smoke run did not end well"),
+        "not_configured": (Outcome.NOT_APPLICABLE, "the spec names no smoke run"),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """What the manifest shows."""
+
+    configured: bool
+    problem: str
+    same_commit: bool
+    ended_well: bool
+    edited: int
+    unresolved: int
+    otherwise: int
+    unsampled: int
+    said: tuple[str, ...] = reported(default=())
+
+
+def observe(world: World) -> Seen:
+    """Read the facts; never decide."""
+    facts = world.manifest.facts()
+    known = facts or ManifestFacts()
+    words = (*known.otherwise, *known.unresolved, *known.unsampled, known.detail)
+    return Seen(
+        configured=facts is not None,
+        problem=known.problem,
+        same_commit=known.same_commit,
+        ended_well=known.ended_well,
+        edited=int(known.edited),
+        unresolved=len(known.unresolved),
+        otherwise=len(known.otherwise),
+        unsampled=len(known.unsampled),
+        said=tuple(word for word in words if word)[:NAMED_MAX],
+    )
+
+
+def judge(seen: Seen, _: NoLimits) -> Verdict:
+    """Only a run of this very commit shows what this commit writes down."""
+    doubts = (
+        ("not_configured", not seen.configured),
+        (seen.problem, bool(seen.problem)),
+        ("other_commit", not seen.same_commit),
+        ("edited", seen.edited > 0),
+        ("resolved_otherwise", seen.otherwise > 0),
+        ("not_resolved", seen.unresolved > 0),
+        ("not_sampled", seen.unsampled > 0),
+        ("smoke_failed", not seen.ended_well),
+    )
+    code = next((code for code, holds in doubts if holds), "resolved")
+    return ANSWERS.say(code, figures={"unresolved": (seen.unresolved, "1")}, evidence=seen.said)
+
+
+def controls(_: NoLimits) -> Iterable[Control]:
+    """Healthy first, then every way not to be."""
+    for name, code, facts in (
+        ("all there", "resolved", _facts()),
+        ("unobserved, but resolved", "resolved", _facts(unobserved=("attn_implementation",))),
+        ("asked only", "not_resolved", _facts(unresolved=("attn_implementation",))),
+        ("downgraded", "resolved_otherwise", _facts(otherwise=("attn: flex, sdpa",))),
+        ("no versions", "not_sampled", _facts(unsampled=("library versions",))),
+        ("edited", "edited", _facts(edited=True)),
+        ("no manifest", "no_manifest", _facts(problem="no_manifest")),
+        ("no JSON", "manifest_unreadable", _facts(problem="manifest_unreadable")),
+        ("other commit", "other_commit", _facts(same_commit=False)),
+        ("died", "smoke_failed", _facts(ended_well=False)),
+        ("not configured", "not_configured", None),
+    ):
+        yield ANSWERS.control(name, code, project_world(manifest=facts))
+
+
+def _facts(**changed: object) -> ManifestFacts:
+    known = {"steps": 1, "paired": 2, **changed}
+    return ManifestFacts(**known)  # type: ignore[arg-type]
+
+
+@hookimpl
+def pfid_checks() -> Iterable[AnyCheck]:
+    """Hand the check over."""
+    yield Check(
+        name="provenance_records_resolved",
+        stage=Stage.PREFLIGHT,
+        scope=Scope.BOX,
+        observe=observe,
+        judge=judge,
+        reasons=ANSWERS.reasons,
+        controls=controls,
+        reads=("manifest",),
+        runbook=__doc__ or "",
+    )

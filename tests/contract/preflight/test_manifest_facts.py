@@ -1,0 +1,110 @@
+"""Is the manifest that a real launch left judged as it is, and only for its own commit?"""
+
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from pfid.adapters.manifest_files import MANIFEST, read_manifest
+from pfid.bootstrap.launch import user_records
+from pfid.bootstrap.preflight.manifest import manifest_facts
+
+SMOKE = '[smoke]\nrun = "smoke"\n'
+STEP = """
+import os, sys
+sys.path.insert(0, os.environ["PFID_CHECKOUT"])
+from pfid.trainer import configured, observe
+if os.fork() == 0:
+    observe("template.sha256", "a")
+    observe("resolved.attn_implementation", "sdpa")
+    os._exit(0)
+os.wait()
+configured("template.sha256", "a")
+configured("attn_implementation", "sdpa")
+for step in range(2):
+    print(f"{step + 1}/2 [00:0{step + 1}<00:00,  1.00s/it]", flush=True)
+"""
+
+
+@pytest.fixture
+def launched(repository):
+    """One smoke run at a commit."""
+    repository.write("train.py", STEP)
+    repository.write(".gitignore", "__pycache__\n*.log\n")
+    repository.commit()
+    launch(repository)
+    return repository
+
+
+def launch(repository, *command, name="smoke"):
+    from pathlib import Path
+
+    checkout = str(Path(__file__).parents[3])
+    environ = {**repository.environ, "PFID_CHECKOUT": checkout}
+    subprocess.run(
+        [
+            sys.executable,
+            *("-m", "pfid", "run", "--name", name, "--"),
+            *(command or (sys.executable, "train.py")),
+        ],
+        cwd=repository.folder,
+        env={**environ, "PYTHONPATH": os.environ.get("PYTHONPATH", checkout)},
+        check=False,
+        capture_output=True,
+        timeout=60,
+    )
+
+
+def manifest_of(repository):
+    records = user_records(repository.environ)
+    ((record,), _) = records.latest("smoke")
+    return records.run_dir(record.run_id) / MANIFEST
+
+
+@pytest.mark.full
+def test_the_manifest_of_a_real_smoke_run_is_judged(launched):
+    found = manifest_facts(launched.project(SMOKE))
+    assert (found.problem, found.same_commit, found.ended_well) == ("", True, True)
+    assert found.absent == found.unsampled == found.otherwise == found.unresolved == ()
+    assert found.contradicted == ()
+    assert found.paired >= 1
+    by_path = launched.project(f'[smoke]\nmanifest = "{manifest_of(launched)}"\n')
+    assert manifest_facts(by_path) == found
+    launched.write("later.py", "")
+    launched.commit()
+    assert not manifest_facts(launched.project(SMOKE)).same_commit
+
+
+@pytest.mark.full
+def test_what_was_left_out_edited_or_unknown_is_seen(launched):
+    file = manifest_of(launched)
+    assert not read_manifest(file).changed
+    spec = SMOKE + 'keys = ["host.driver", "fields.mask.sha256", "mask.sha256", "of.our.own"]\n'
+    assert manifest_facts(launched.project(spec)).absent == ("of.our.own",)
+    text = file.read_text()
+    file.write_text(text.replace('"schema"', '"scheme"', 1))
+    found = manifest_facts(launched.project(SMOKE))
+    assert found.edited
+    assert found.absent == ("schema",)
+
+
+@pytest.mark.full
+def test_a_smoke_run_that_dies_shows_nothing(repository):
+    repository.commit()
+    launch(repository, sys.executable, "-c", "raise SystemExit(3)")
+    assert not manifest_facts(repository.project(SMOKE)).ended_well
+
+
+def test_no_manifest_and_one_that_is_none_are_named(repository):
+    assert manifest_facts(repository.project()) is None
+    assert manifest_facts(repository.project(SMOKE)).problem == "no_manifest"
+    repository.write("m.json", "{")
+    spec = '[smoke]\nmanifest = "m.json"\n'
+    assert manifest_facts(repository.project(spec)).problem == "manifest_unreadable"
+    shutil.rmtree(repository.folder / "data")
+    assert (
+        manifest_facts(repository.project('[smoke]\nmanifest = "data/m"\n')).problem
+        == "no_manifest"
+    )
