@@ -191,8 +191,8 @@ class Gates:
     def _foreign(
         self, registry: Registry, config: Config
     ) -> tuple[list[Gate], list[CheckInfo], tuple[Problem, ...]]:
-        self.close()
         if not registry.foreign:
+            self.close()
             return [], [], ()
         taken = frozenset(r.check.name for r in registry.checks)
         worker = PluginWorker(
@@ -205,7 +205,10 @@ class Gates:
         worker.start()
         if worker.host.wait_settled(WORKER_WAIT_S):
             worker.let_go()
-        self._worker = worker
+        # Until now the checks in force were evaluated in the one before.
+        before, self._worker = self._worker, worker
+        if before is not None:
+            before.close()
         infos = [i for i in worker.host.checks if i.stage is Stage.WATCH]
         names = {i.name: i for i in infos}
         now_s = time.time()

@@ -3,6 +3,7 @@
 import os
 import socket
 from pathlib import Path
+from threading import Lock
 from typing import Final
 
 from pfid.adapters.notifier_process import NotifierProcess
@@ -24,24 +25,33 @@ class Notifying:
         self._log = log
         self._process: NotifierProcess | None = None
         self._order: NotifyOrder | None = None
+        self._one_at_a_time = Lock()
+        self._over = False
 
     def follow(self, config: Config) -> None:
-        """Tell as this configuration says; the same one again changes nothing."""
+        """Tell as this configuration says; the same one again changes nothing. From any thread."""
         order = None if self._state_file is None else _order(self._state_file, config)
-        if order == self._order:
-            return
-        self.close()
-        self._order = order
-        if order is not None:
-            self._process = NotifierProcess(order, self._say)
-            self._process.start()
+        with self._one_at_a_time:
+            if order == self._order or self._over:
+                return
+            self._end()
+            self._order = order
+            if order is not None:
+                self._process = NotifierProcess(order, self._say)
+                self._process.start()
 
     def counts(self) -> dict[str, tuple[int, int]]:
         """Attempts and failures by channel."""
-        return {} if self._process is None else dict(self._process.counts())
+        process = self._process
+        return {} if process is None else dict(process.counts())
 
     def close(self) -> None:
-        """End it."""
+        """End it; no other is started."""
+        with self._one_at_a_time:
+            self._over = True
+            self._end()
+
+    def _end(self) -> None:
         if self._process is not None:
             self._process.close()
             self._process = None

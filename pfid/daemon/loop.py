@@ -15,6 +15,7 @@ from pfid.daemon.core import BOX_SUBJECT, Core
 from pfid.daemon.deaths import Deaths
 from pfid.daemon.finishing import Finishing
 from pfid.daemon.gpus import Gpus
+from pfid.daemon.hooks import Came, Hooks
 from pfid.daemon.judging import GPUS_SUBJECT, Judging
 from pfid.daemon.ledger import Ledger
 from pfid.daemon.messages import (
@@ -73,27 +74,6 @@ RETENTION: Final = "retention"
 PROOF_AGE: Final = "proof_age"
 JOBS: Final = {SWEEP: 5.0, RENDER: 1.0, RETENTION: 3600.0, PROOF_AGE: 600.0}
 """Periodic jobs and their intervals, seconds."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hooks:
-    """What the loop has done for it, by whoever built it.
-
-    Attributes:
-        page: makes and serves the metrics page if it is worth it; called every second.
-        reload: reads the configuration again; returns what is wrong with it, "" if nothing.
-        prove: begins to prove the gates again: all of them for a connection, else what is due.
-        proven: takes what was proven; returns who asked for it, and what went wrong.
-        live: enters what live drills came to, by check.
-        alerts: enters what the alert rules came to, by key of proof.
-    """
-
-    page: Callable[[Callable[[], Snapshot], bool], None]
-    reload: Callable[[], str]
-    prove: Callable[[int | None], None]
-    proven: Callable[[], tuple[tuple[int, ...], str]]
-    live: Callable[[dict[str, bool]], None]
-    alerts: Callable[[dict[str, bool]], None]
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -328,7 +308,7 @@ class Loop:
                     "warning", "scheduler trouble", job=message.job, kind=message.kind
                 )
             case Proven():
-                self._requests.proven(*self._hooks.proven())
+                self._came(self._hooks.came())
             case WorkerVerdict():
                 parts.judging.come_back(
                     message.check, message.subject, message.verdict, message.error
@@ -356,22 +336,30 @@ class Loop:
             self._core.ports.replies.reply(promise.conn, promise.reply)
         self._parts.answering.committed(last_event)
 
-    def reload(self) -> str:
-        """Read the configuration again; returns what is wrong with it, and keeps the old one."""
+    def reload(self, conn: int | None = None) -> None:
+        """Begin to read the configuration again; the old one is in force until that is over."""
         self._core.ports.notify.reloading(self._core.monotonic_s())
-        problem = self._hooks.reload()
-        self._config_ok = not problem
-        if problem:
+        self._hooks.reload(conn)
+
+    def _came(self, came: Came) -> None:
+        """Something was made beside the loop: whoever asked for it is told."""
+        if came.reload:
+            self._reloaded(came)
+        self._requests.came(came)
+
+    def _reloaded(self, came: Came) -> None:
+        self._config_ok = not came.problem
+        if came.problem:
             self._core.ports.log.say(
-                "error", "configuration refused, the old one stays", problem=problem
+                "error", "configuration refused, the old one stays", problem=came.problem
             )
         else:
             self._config_loaded_s = self._core.now_s()
             for run in self._core.living():
                 self._parts.judging.poke(run, ("run", "steps", "log"))
         self._core.snapshot_stale = self._core.urgent = True
-        self._core.ports.notify.ready(self._status_line())
-        return problem
+        if not came.another:
+            self._core.ports.notify.ready(self._status_line())
 
     def _signalled(self, number: int) -> None:
         if number in {signal.SIGTERM, signal.SIGINT}:

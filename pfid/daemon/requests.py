@@ -7,6 +7,7 @@ from typing import Final
 from pfid.daemon.answering import Answering
 from pfid.daemon.core import Core
 from pfid.daemon.gpus import Gpus
+from pfid.daemon.hooks import Came
 from pfid.daemon.ledger import Ledger
 from pfid.daemon.messages import Asked, EventsFound, OldRunFound
 from pfid.daemon.registering import ROOT_UID, RefusalError, Registering
@@ -45,7 +46,7 @@ class Acts:
 
     Attributes:
         snapshot: makes one.
-        reload: reads the configuration again; returns what is wrong with it.
+        reload: reads the configuration again and answers that connection then.
         prove: proves every gate again and answers that connection then.
         live: enters what live drills came to, by check.
         alerts: enters what the alert rules came to, by key of proof.
@@ -53,7 +54,7 @@ class Acts:
     """
 
     snapshot: Callable[[], Snapshot]
-    reload: Callable[[], str]
+    reload: Callable[[int], None]
     prove: Callable[[int], None]
     live: Callable[[dict[str, bool]], None]
     alerts: Callable[[dict[str, bool]], None]
@@ -174,21 +175,28 @@ class Requests:
             self._acts.live(asked.request.results)
         elif isinstance(asked.request, AlertsLeg):
             self._acts.alerts(asked.request.results)
-        elif isinstance(asked.request, Reload) and (problem := self._acts.reload()):
-            raise RefusalError("bad_request", problem, "correct the file and reload again")
+        elif isinstance(asked.request, Reload):
+            self._acts.reload(asked.conn)
+            return None
         return Done()
 
-    def proven(self, asked: tuple[int, ...], problem: str) -> None:
-        """A proof was made: whoever asked for it is told."""
+    def came(self, came: Came) -> None:
+        """What was asked for and made beside the loop is there, or could not be made."""
         reply: Reply = Done()
-        if problem:
-            self._core.ports.log.say("critical", "cannot prove", problem=problem)
+        if came.problem and came.reload:
             reply = Refused(
                 code="bad_request",
-                message=f"the checks cannot be proven: {problem}",
+                message=came.problem,
+                remedy="correct the file and reload again",
+            )
+        elif came.problem:
+            self._core.ports.log.say("critical", "cannot prove", problem=came.problem)
+            reply = Refused(
+                code="bad_request",
+                message=f"the checks cannot be proven: {came.problem}",
                 remedy="this is a fault of pfid or of a plugin: see its log",
             )
-        for conn in asked:
+        for conn in came.asked:
             self._reply(conn, reply)
 
 

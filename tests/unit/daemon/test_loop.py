@@ -8,6 +8,7 @@ import pytest
 
 from pfid.bootstrap.daemon import _parts
 from pfid.daemon.core import Checks, Core
+from pfid.daemon.hooks import Came, Hooks
 from pfid.daemon.judging import OVERDUE_LEAST_S, Judging
 from pfid.daemon.loop import (
     ANSWER_S,
@@ -17,7 +18,6 @@ from pfid.daemon.loop import (
     JOBS,
     RENDER,
     SWEEP,
-    Hooks,
     Loop,
 )
 from pfid.daemon.messages import (
@@ -25,6 +25,7 @@ from pfid.daemon.messages import (
     Committed,
     Died,
     JobFired,
+    Proven,
     Signalled,
     StoreTrouble,
     WorkerVerdict,
@@ -40,11 +41,13 @@ from pfid.domain.verdict import Verdict
 from pfid.spec.check import Hysteresis, Scope, Severity, Stage
 from pfid.spec.fakes import CONTROL_RUN
 from pfid.wire.control import (
+    Done,
     GetEvents,
     GetSnapshot,
     Refused,
     Register,
     Registered,
+    Reload,
     Role,
     StopIntent,
 )
@@ -105,9 +108,15 @@ class World:
         self.core = core
         parts = _parts(core, Judging(core, plugins), allow_fuse=False)
         known = {name: lambda *_, **__: None for name in Hooks.__dataclass_fields__}
-        hooks = Hooks(**{**known, "page": self._page, "reload": lambda: ""})
+        self.came: list[Came] = []
+        self.reloads: list[int | None] = []
+        given = {"page": self._page, "reload": self.reloads.append, "came": self._came}
+        hooks = Hooks(**{**known, **given})
         self.loop = Loop(parts, self.inbox, hooks, watchdog_s=1.0)
         self.loop.begin()
+
+    def _came(self) -> Came:
+        return self.came.pop(0)
 
     def _page(self, *asked) -> None:
         self.pages.append(asked[-1])
@@ -343,12 +352,45 @@ def test_news_without_end_does_not_keep_the_loop_from_what_is_due(world):
     assert turns * BREATH_S / 10 <= BREATH_S * 1.2 < BREATH_S / BREATH_SHARE
 
 
-def test_sighup_reloads_and_says_so_and_sigterm_ends_the_loop(world):
+def test_sighup_begins_a_reload_and_says_when_it_is_over_and_sigterm_ends_the_loop(world):
+    def told():
+        return [n for n in world.notified if n != "watchdog"]
+
     world.turn(Signalled(number=signal.SIGHUP))
-    assert [n for n in world.notified if n != "watchdog"] == ["reloading", "ready"]
+    assert (told(), world.reloads) == (["reloading"], [None])
+    world.came.append(Came(reload=True))
+    world.turn(Proven())
+    assert told() == ["reloading", "ready"]
+    assert world.loop.snapshot().health.config_ok
     assert world.loop.stopping is False
     world.turn(Signalled(number=signal.SIGTERM))
     assert world.loop.stopping is True
+
+
+def test_the_loop_is_ready_again_only_after_the_last_of_several_reloads(world):
+    for _ in range(2):
+        world.turn(Signalled(number=signal.SIGHUP))
+    world.came += [Came(reload=True, another=True), Came(reload=True)]
+    world.turn(Proven())
+    assert "ready" not in world.notified
+    world.turn(Proven())
+    assert world.notified.count("ready") == 1
+
+
+def test_a_configuration_that_is_refused_is_said_and_told_to_who_asked(world):
+    world.turn(Asked(conn=5, uid=0, pid=1, request=Reload(), fds=()))
+    assert (world.reloads, world.replies) == ([5], [])
+    world.came.append(Came(asked=(5,), reload=True, problem="page.listen[0]: is no address"))
+    world.turn(Proven())
+    [(conn, reply)] = world.replies
+    assert (conn, reply.message) == (5, "page.listen[0]: is no address")
+    assert not world.loop.snapshot().health.config_ok
+    assert any(event == "configuration refused, the old one stays" for _, event in world.said)
+    assert "ready" in world.notified
+    world.came.append(Came(asked=(6,), reload=True))
+    world.turn(Proven())
+    assert world.replies[-1] == (6, Done())
+    assert world.loop.snapshot().health.config_ok
 
 
 FOREIGN = CheckInfo(
