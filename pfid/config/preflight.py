@@ -228,6 +228,19 @@ class AttentionMask(_Table, frozen=True, kw_only=True):
     attention: str = ""
 
 
+class Serving(_Table, frozen=True, kw_only=True):
+    """A command that proves the serving path in the shape that will be served.
+
+    Attributes:
+        command: ends with 0 if the engine can serve what will be trained: the engine started with
+            the feature's flag alone shows it (``--enable-lora`` needs no adapter to be refused).
+        deadline_s: after which it is ended.
+    """
+
+    command: Annotated[list[str], Meta(min_length=1)]
+    deadline_s: Annotated[float, Meta(gt=0, le=86_400)] = 300.0
+
+
 class Mutation(_Table, frozen=True, kw_only=True):
     """One deliberate break and the test that must notice it.
 
@@ -269,6 +282,7 @@ class Spec(_Table, frozen=True, kw_only=True):
     claims: Claims | None = None
     gpus: Gpus | None = None
     attention_mask: AttentionMask | None = None
+    serving: Serving | None = None
     mutations: list[Mutation] = field(default_factory=list)
     provenance: Provenance | None = None
 

@@ -32,12 +32,14 @@ from pfid.spec.ports.preflight import (
     MetricsFacts,
     NameFacts,
     RotationFacts,
+    ServingFacts,
     SuiteFacts,
     TreeFacts,
     WatchdogFacts,
 )
 from pfid.spec.ports.run import RunFacts
 from pfid.spec.ports.steps import Progress
+from pfid.spec.ports.viability import KernelFacts, ModelFacts, Plan, RecipeFacts
 from pfid.spec.world import World
 
 RECENT_MAX: Final = 512
@@ -103,7 +105,12 @@ FACTS: Final[dict[str, Any]] = {
     "launched": NameFacts | None,
     "cards": CardsFacts | None,
     "manifest": ManifestFacts | None,
+    "serving": ServingFacts | None,
     "masks": MaskFacts | None,
+    "model": ModelFacts,
+    "plan": Plan,
+    "kernels": KernelFacts,
+    "recipe": RecipeFacts | None,
 }
 """Ports with one question (pfid.spec.ports.facts), and what each answers."""
 

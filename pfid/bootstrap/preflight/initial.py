@@ -124,6 +124,10 @@ path = "run.log"
 # model = "models/base"
 # attention = "flex_attention"
 
+# serving_path: a command that ends with 0 if what will be trained can be served as it will be.
+# [serving]
+# command = ["python", "serve.py", "--enable-lora", "--only-start"]
+
 # gpu_free
 # [gpus]
 # count = 1

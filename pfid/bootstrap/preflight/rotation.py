@@ -7,9 +7,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from pfid.adapters.bounded_process import CannotStartError, found_program, run_bounded
 from pfid.adapters.rotation import LogRotator, observe_log
 from pfid.bootstrap.launch import utc_stamp
+from pfid.bootstrap.preflight.own_command import run_own
 from pfid.bootstrap.preflight.project import Project
 from pfid.domain.errors import LaunchError
 from pfid.policy.rotation import plan_rotation
@@ -56,15 +56,9 @@ def _rotated(project: Project, command: list[str], scratch: Path) -> RotationFac
 
 
 def _by_command(project: Project, command: list[str], scratch: Path) -> RotationFacts | None:
-    program = found_program(command[0], project.environ, str(project.folder))
-    if program is None:
-        return RotationFacts(problem="rotation_failed", detail=f"{command[0]}: not found")
-    try:
-        done = run_bounded(
-            [program, *command[1:], str(scratch)], project.environ, deadline_s=DEADLINE_S
-        )
-    except CannotStartError as error:
-        return RotationFacts(problem="rotation_failed", detail=str(error))
+    done = run_own(project, [*command, str(scratch)], DEADLINE_S)
+    if isinstance(done, str):
+        return RotationFacts(problem="rotation_failed", detail=done)
     if done.hung:
         return RotationFacts(problem="rotation_hung", detail=done.last_line())
     if done.exit_code != 0:

@@ -16,6 +16,7 @@ from pfid.bootstrap.preflight.masks import mask_facts
 from pfid.bootstrap.preflight.metrics import metrics_facts
 from pfid.bootstrap.preflight.project import Project
 from pfid.bootstrap.preflight.rotation import rotation_facts
+from pfid.bootstrap.preflight.serving import serving_facts
 from pfid.bootstrap.preflight.suite import suite_facts
 from pfid.bootstrap.preflight.tree import tree_facts
 from pfid.bootstrap.preflight.watchdog import watchdog_facts
@@ -60,4 +61,5 @@ def project_world(project: Project, *, run_tests: bool = True) -> World:
         cards=LookedAtOnce(lambda: cards_facts(project)),
         masks=LookedAtOnce(lambda: mask_facts(project)),
         manifest=LookedAtOnce(lambda: manifest_facts(project)),
+        serving=LookedAtOnce(lambda: serving_facts(project)),
     )

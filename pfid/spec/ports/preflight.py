@@ -301,3 +301,18 @@ class ManifestFacts:
     own: tuple[str, ...] = ()
     paired: int = 0
     steps: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServingFacts:
+    """What the project's proof of its serving path came to.
+
+    Attributes:
+        problem: why it could not be tried to its end.
+        detail: its last words.
+        refused: whether it ended and said that this cannot be served.
+    """
+
+    problem: str = ""
+    detail: str = ""
+    refused: bool = False
