@@ -155,6 +155,13 @@ class RunRecords:
                 if record is not None:
                     yield record
 
+    def run_ids(self) -> frozenset[str]:
+        """Every run that has a folder."""
+        try:
+            return frozenset(folder.name for folder in self._runs.iterdir())
+        except OSError:
+            return frozenset()
+
     def current(self) -> list[RunRecord]:
         """The latest run of every name; what is corrupt is left out."""
         run_ids = []

@@ -19,6 +19,7 @@ COMMANDS: Final = {
     "monitoring": "Print rules, dashboard and configuration for Prometheus and Grafana.",
     "preflight": "Check a project before its launch: what would come out wrong, in seconds.",
     "probe": "Measure what only the training interpreter can.",
+    "provenance": "Show, audit, annotate and reconstruct what runs say about themselves.",
     "report": "Write one HTML file about a run, for a ticket.",
     "rotate": "Rename a log before a relaunch, losing nothing.",
     "run": "Launch a training run under watch.",

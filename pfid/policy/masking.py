@@ -48,7 +48,8 @@ _SHAPES: Final = r"""
     | (?<=[?&]sig=)[^&\s]+ | (?<=[?&]token=)[^&\s]+
     """
 _MARKS: Final = (
-    *("hf_", "api_org_", "sk-", "gh", "github_pat_", "glpat-", "AKIA", "ASIA", "AIza", "xox", "nvapi-"),
+    *("hf_", "api_org_", "sk-", "gh", "github_pat_", "glpat-", "AKIA", "ASIA", "AIza", "xox"),
+    "nvapi-",
     *("wandb_v1_", "eyJ", "Bearer ", "Basic ", "://", "sig=", "token="),
 )
 """One of these stands in everything that has such a shape."""

@@ -1,0 +1,123 @@
+"""``pfid provenance reconstruct``: three kinds of evidence, each marked, none of them a record."""
+
+import json
+import sys
+
+import pytest
+
+STEPS = "".join(
+    f'{{"step": {step}, "seconds": {45.0 if step == 1 else 19.5}}}\n' for step in range(1, 41)
+)
+SOURCE = (
+    'ATTN_IMPLEMENTATION = "flex_attention"\nload(p, attn_implementation=ATTN_IMPLEMENTATION)\n'
+)
+MODEL = {
+    "model_type": "qwen3_moe", "num_hidden_layers": 2, "hidden_size": 64, "vocab_size": 128,
+    "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 16, "intermediate_size": 64,
+    "moe_intermediate_size": 32, "num_experts": 4,
+}  # fmt: skip
+
+
+def claims(said):
+    return {(c["field"], c["claim"]): c for c in said["claims"]}
+
+
+@pytest.fixture
+def project(tmp_path):
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "train.py").write_text(SOURCE)
+    (tmp_path / "train.log").write_text(STEPS)
+    return folder
+
+
+def test_source_and_step_times_stand_in_for_a_field_nobody_recorded(provenance, project, tmp_path):
+    said, code = provenance.json("reconstruct", "--source", project, "--steps",
+                                 tmp_path / "train.log", "--expect-step", 20)  # fmt: skip
+    assert code == 0
+    asked = claims(said)["attn_implementation", "requested"]
+    assert (asked["value"], asked["evidence"], asked["certain"]) == (
+        "flex_attention", "source", True,
+    )  # fmt: skip
+    lived = claims(said)["attn_implementation", "survived"]
+    assert (lived["value"], lived["evidence"]) == (True, "step_times")
+    assert "p50=19.5" in lived["where"][0]
+    assert said["code"]["problem"] == "no_repository"
+    assert any("experts_implementation" in problem for problem in said["problems"])
+
+
+def test_step_times_of_a_fallback_contradict(provenance, project, tmp_path):
+    said, code = provenance.json("reconstruct", "--source", project, "--steps",
+                                 tmp_path / "train.log", "--expect-step", 1)  # fmt: skip
+    assert code == 1
+    assert claims(said)["attn_implementation", "survived"]["value"] is False
+
+
+def test_a_run_names_its_own_folder_and_logs(provenance, project, tmp_path):
+    provenance.run()
+    record = provenance.records.read("train-1")
+    from msgspec.structs import replace
+
+    from pfid.wire.record import RecordedLog
+
+    logs = [RecordedLog(path=str(tmp_path / "train.log"))]
+    provenance.records.commit(replace(record, cwd=str(project), logs=logs, expect_step_s=20.0))
+    said, code = provenance.json("reconstruct", "train")
+    assert code == 0
+    assert claims(said)["attn_implementation", "survived"]["certain"]
+    assert said["run_id"] == "train-1"
+
+
+def test_what_cannot_be_read_is_said_and_hides_nothing(provenance, project):
+    (project / "broken.py").write_text("attn_implementation = (")
+    (project / "deep").mkdir()
+    (project / "deep" / "c.yaml").write_text("attn_implementation: sdpa\n")
+    (project / "site-packages").mkdir()
+    (project / "site-packages" / "x.py").write_text("attn_implementation = 'eager'")
+    said, code = provenance.json("reconstruct", "--source", project)
+    assert code == 0
+    assert claims(said)["attn_implementation", "requested"]["value"] == "flex_attention"
+    assert any("broken.py" in problem for problem in said["problems"])
+
+
+def test_an_interpreter_that_cannot_answer_is_a_reason(provenance, project):
+    said, code = provenance.json("reconstruct", "--model", project, "--python", "/bin/false")
+    assert code == 3
+    assert "python crashed" in said["problems"][0]
+    assert said["claims"] == []
+
+
+def test_a_log_without_steps_and_nothing_at_all_are_said(provenance, tmp_path):
+    (tmp_path / "empty.log").write_text("hello\n")
+    said, code = provenance.json("reconstruct", "--steps", tmp_path / "empty.log")
+    assert code == 3
+    assert "no step times" in said["problems"][0]
+    assert provenance("reconstruct").exit_code == 2
+    assert provenance("reconstruct", "nobody").exit_code == 3
+
+
+@pytest.mark.full
+@pytest.mark.torch
+def test_the_installed_library_resolves_a_request_without_weights(provenance, project, tmp_path):
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "config.json").write_text(json.dumps(MODEL))
+    said, code = provenance.json("reconstruct", "--source", project, "--model", tmp_path / "model",
+                                 "--python", sys.executable)  # fmt: skip
+    assert code == 0
+    found = claims(said)
+    attention = found["attn_implementation", "resolved"]
+    assert (attention["value"], attention["evidence"]) == ("flex_attention", "config_probe")
+    assert attention["certain"]
+    assert found["experts_implementation", "resolved"]["value"] == "grouped_mm"
+    (project / "train.py").write_text(SOURCE.replace("flex_attention", "flash_attention_2"))
+    said, _ = provenance.json("reconstruct", "--source", project, "--model", tmp_path / "model",
+                              "--python", sys.executable)  # fmt: skip
+    absent = claims(said)["attn_implementation", "resolved"]
+    assert not absent["certain"]
+    assert "FlashAttention2" in absent["why"]
+
+
+def test_the_shape_is_that_of_the_readme(provenance, project, documented):
+    said, _ = provenance.json("reconstruct", "--source", project)
+    assert set(said) - {"schema"} == documented("`pfid provenance reconstruct`")
+    assert set(said["claims"][0]) == documented("claim of `pfid provenance reconstruct`")
