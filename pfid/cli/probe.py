@@ -7,6 +7,9 @@ import click
 from pfid.cli.lazy_group import LazyGroup
 
 PROBES: Final = {
+    "loss-head": "Say what the loss costs within a step, recompute apart.",
+    "lora-step": "Time a step with adapters, and say which modules they sit on.",
+    "profile": "Measure a step in one pass: scaling, padding, loss head, kernels.",
     "mask": "Say which attention masks the installed transformers makes for a model.",
     "fit": "Fit how a step's time grows with its width, and name its regime.",
     "gemm": "Measure each idle GPU's dense bf16 GEMM, the reference of its verdicts.",
