@@ -1,5 +1,6 @@
 """What every test shares: which tests this machine can run, and where their files may lie."""
 
+import importlib.util
 import os
 import re
 import shutil
@@ -14,9 +15,28 @@ sys.path.insert(0, str(Path(__file__).parent / "nvml_shim"))  # what tests of ma
 
 from nvml_shim import Shim
 
+import pfid
+
 ON_CI = os.environ.get("CI") == "true"
 FIELD_CASES = Path(__file__).resolve().parents[2] / "shared" / "cases"
 """Logs of other projects, not ours to copy; the one thing that may be missing even on CI."""
+
+
+def _plugins_beside_pfid() -> None:
+    """Where pfid is a source tree, its checks are those of the same tree, not installed ones."""
+    folder = Path(pfid.__file__).parents[1] / "plugins"
+    if not (folder / "__init__.py").is_file() or "pfid_plugins" in sys.modules:
+        return
+    spec = importlib.util.spec_from_file_location(
+        "pfid_plugins", folder / "__init__.py", submodule_search_locations=[str(folder)]
+    )
+    if spec is None or spec.loader is None:
+        return
+    sys.modules["pfid_plugins"] = module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+
+
+_plugins_beside_pfid()
 
 # No verdict may hang on how busy the machine is, and on CI none on luck.
 settings.register_profile(

@@ -1,0 +1,51 @@
+"""Is a project ready only if nothing fails and nothing required is unknown?"""
+
+import pytest
+
+from pfid.bootstrap.preflight.judging import Judged, ready, remedy_of
+from pfid.domain.names import CheckName
+from pfid.domain.outcome import Outcome
+from pfid.domain.snapshot import VerdictView
+from pfid.spec.fakes_facts import CONTROL_PROJECT
+
+PASS, FAIL, UNKNOWN, NA = (
+    Outcome.PASS,
+    Outcome.FAIL,
+    Outcome.UNKNOWN,
+    Outcome.NOT_APPLICABLE,
+)
+
+
+def judged(outcome, *, required=True):
+    view = VerdictView(
+        check=CheckName("c"),
+        stage="preflight",
+        entity=CONTROL_PROJECT,
+        outcome=outcome,
+        reason="r",
+        summary="s",
+        since_s=0.0,
+        last_run_s=0.0,
+    )
+    return Judged(view=view, evidence=(), remedy="", required=required)
+
+
+@pytest.mark.parametrize(
+    ("seen", "came"),
+    [
+        ([judged(PASS)], PASS),
+        ([judged(PASS), judged(NA)], PASS),
+        ([judged(PASS), judged(UNKNOWN)], UNKNOWN),
+        ([judged(PASS), judged(UNKNOWN, required=False)], PASS),
+        ([judged(UNKNOWN), judged(FAIL)], FAIL),
+        ([judged(PASS), judged(FAIL, required=False)], FAIL),
+        ([], UNKNOWN),
+    ],
+)
+def test_readiness(seen, came):
+    assert ready(seen) is came
+
+
+def test_a_remedy_is_the_paragraph_that_says_what_to_do():
+    assert remedy_of("Fail when.\n\nWhen it fires: do\nthis.\n\nMore.") == "do this."
+    assert remedy_of("nothing") == ""
