@@ -2,10 +2,12 @@
 
 import re
 import sys
+from collections.abc import Sequence
 from typing import Any, Final
 
 import click
 
+from pfid.analysis.flag_taken import FLAGS
 from pfid.analysis.kernel_launches import Expectation
 from pfid.cli.exit_codes import Exit
 from pfid.cli.output import emit_json, error
@@ -53,23 +55,33 @@ def command() -> None:
     metavar="'PATTERN=N per step'",
     help="Launches of kernels that a pattern finds, in each step or (PATTERN=N) in all.",
 )
-def read(
-    files: tuple[str, ...],
-    as_json: bool,
-    capability: str | None,
-    wall: float | None,
-    by: str | None,
-    expected: tuple[str, ...],
-) -> None:
+@click.option(
+    "--run",
+    metavar="RUN",
+    help="The run that was traced, by id, name or provenance.json: did its flags take? "
+    "[default: the provenance.json beside the trace, if there is one]",
+)
+@click.option(
+    "--flag",
+    "flags",
+    multiple=True,
+    type=click.Choice(FLAGS),
+    help="A flag that must be told to have taken; without it those of the run are judged and one "
+    "that cannot be told is a note.",
+)
+def read(files: tuple[str, ...], as_json: bool, by: str | None, **given: Any) -> None:
     """Print kernels and classes of device time, one FILE a rank; tables of key_averages too.
 
-    Exit codes: 0 fine, 1 an --expect is not met, 2 usage, 3 a file has no device rows or cannot be
-    read, or an --expect cannot be judged.
+    Exit codes: 0 fine, 1 an --expect is not met or a flag did not take, 2 usage, 3 a file has no
+    device rows or cannot be read, or an --expect or --flag cannot be judged.
     """
+    wall: float | None = given["wall"]
     asked = Asked(
-        capability=_capability(capability),
+        capability=_capability(given["capability"]),
         wall_ns=None if wall is None else max(1, round(wall * 1e9)),
-        expectations=tuple(_expectation(text) for text in expected),
+        expectations=tuple(_expectation(text) for text in given["expected"]),
+        run=given["run"],
+        flags=given["flags"] or FLAGS,
     )
     reports, unread = [], 0
     for name in files:
@@ -85,7 +97,7 @@ def read(
             print_report(report, by_step=by == "step")
         if len(reports) > 1:
             print_ranks(reports)
-    sys.exit(_status(reports, unread))
+    sys.exit(_status(reports, unread, given["flags"]))
 
 
 @command.command()
@@ -144,9 +156,17 @@ def _expectation(text: str) -> Expectation:
     )
 
 
-def _status(reports: list[dict[str, Any]], unread: int) -> Exit:
+def _status(reports: list[dict[str, Any]], unread: int, flags: Sequence[str]) -> Exit:
     outcomes = {one["outcome"] for report in reports for one in report["expectations"]}
+    judged = [flag for report in reports for flag in _flags(report)]
+    outcomes |= {f["outcome"] for f in judged if flags or f["outcome"] == Outcome.FAIL.value}
     if Outcome.FAIL.value in outcomes:
         return Exit.FAILED
     blind = unread or any(not report["kernels"] for report in reports)
+    blind = blind or any(not _flags(report) for report in reports if flags)
     return Exit.UNKNOWN if blind or Outcome.UNKNOWN.value in outcomes else Exit.OK
+
+
+def _flags(report: dict[str, Any]) -> list[dict[str, Any]]:
+    bound = (report["launches"] or {}).get("provenance")
+    return bound["flags"] if bound else []

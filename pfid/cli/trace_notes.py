@@ -1,14 +1,16 @@
 """What a reader of a kernel table must be told beside it: facts, each with its figure."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from pfid.analysis.flag_taken import FlagTaken
 from pfid.analysis.kernel_closure import LOW_CLOSURE, Closure, WallSource
 from pfid.analysis.kernel_decomposition import Hidden, by_generation
 from pfid.analysis.kernel_launches import Attention, Experts, Launches
 from pfid.analysis.kernel_steps import outside
 from pfid.analysis.kernel_table import KernelTally
+from pfid.cli.trace_provenance import Bound, provenance_notes
 from pfid.cli.trace_reading import ReadTrace
 from pfid.domain.kernel import KernelClass
 from pfid.formats.kernel_names.capability import Device
@@ -28,11 +30,15 @@ class Facts:
     closure: Closure | None
     launches: Launches
     hidden: Hidden | None
+    bound: Bound | None = None
+    flags: Sequence[FlagTaken] = ()
 
 
 def notes(facts: Facts) -> Iterator[Note]:
     """Say what must be said, the reading first."""
     yield from _reading(facts)
+    if facts.bound is not None:
+        yield from provenance_notes(facts.bound, facts.flags)
     if not facts.read.table.used:
         yield _no_device_rows(facts)
         return
@@ -220,13 +226,14 @@ def _flags(facts: Facts) -> Iterator[Note]:
             "flops_not_in_trace",
             "FLOPs were recorded, but the profiler writes them to its table and not to this file",
         )
-    yield (
-        "no_provenance",
-        (
-            "no provenance is given: this says what the traced run did, and nothing about a flag"
-            " that it may not have been launched with"
-        ),
-    )
+    if facts.bound is None:
+        yield (
+            "no_provenance",
+            (
+                "no provenance is given: this says what the traced run did, and nothing about a"
+                " flag that it may not have been launched with; --run RUN binds it"
+            ),
+        )
 
 
 def _scudnn(tally: KernelTally) -> bool:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from pfid.analysis.flag_taken import FLAGS
 from pfid.analysis.kernel_closure import Closure, close
 from pfid.analysis.kernel_decomposition import (
     by_class,
@@ -15,6 +16,7 @@ from pfid.analysis.kernel_launches import Expectation, Met, count_launches, meet
 from pfid.analysis.kernel_steps import by_step
 from pfid.analysis.kernel_table import KernelTally, in_order
 from pfid.cli.trace_notes import Facts, notes
+from pfid.cli.trace_provenance import bind, flags_of, provenance_json
 from pfid.cli.trace_reading import ReadTrace
 from pfid.domain.kernel import KernelIdentity
 from pfid.formats.kernel_names.capability import Device, device_of
@@ -28,11 +30,15 @@ class Asked:
         capability: of the device, where the trace does not tell it.
         wall_ns: wall clock to hold the device time against.
         expectations: launches that should be there.
+        run: whose trace it is; None for the manifest beside it, if there is one.
+        flags: fields of that run's manifest that are judged.
     """
 
     capability: int | None = None
     wall_ns: int | None = None
     expectations: Sequence[Expectation] = ()
+    run: str | None = None
+    flags: Sequence[str] = FLAGS
 
 
 def us(ns: float) -> float:
@@ -51,7 +57,17 @@ def report_of(read: ReadTrace, asked: Asked) -> dict[str, Any]:
     met = [meet(one, table, numbers) for one in asked.expectations]
     total_ns = sum(tally.total_ns for tally in used)
     hidden = hidden_communication(table)
-    facts = Facts(read=read, device=device, closure=closure, launches=launches, hidden=hidden)
+    bound = bind(read.name, asked.run)
+    flags = [] if bound is None else flags_of(bound, read, launches, asked.flags)
+    facts = Facts(
+        read=read,
+        device=device,
+        closure=closure,
+        launches=launches,
+        hidden=hidden,
+        bound=bound,
+        flags=flags,
+    )
     return {
         "file": read.name,
         "rank": _rank(read),
@@ -99,7 +115,7 @@ def report_of(read: ReadTrace, asked: Asked) -> dict[str, Any]:
             "operators": launches.operators,
             "experts": launches.experts.value,
             "attention": launches.attention.value,
-            "provenance": None,
+            "provenance": provenance_json(bound, flags),
         },
         "expectations": [expectation_json(one) for one in met],
         "flops": None,

@@ -11,6 +11,13 @@ from pfid.policy.provenance_pairs import rule_of
 IMPLEMENTATIONS: Final = ("attn_implementation", "experts_implementation")
 FALLBACK_FACTOR: Final = 3.0
 """So many times the expected step is no compiled run (DESIGN section 10)."""
+DIFFERENCE: Final = "max_abs_diff"
+LAUNCHES: Final = "launches."
+"""Fields that count launches of kernels (``launches.grouped_gemm``), as a trace tells them."""
+_ZERO: Final = (
+    "no difference is what a flag that never took gives as well: count launches "
+    "(`pfid trace --run`) and observe them as launches.*"
+)
 _FEW: Final = 5
 """Fewer steps are no distribution."""
 
@@ -112,8 +119,16 @@ def _pair(name: str, field: Field, manifest: Manifest) -> tuple[str, Any, Standi
         seen.observed if seen.conflicting and isinstance(seen.observed, list) else [seen.observed]
     )
     why = next((w for value in values if (w := rule.contradicts(field.requested, value))), "")
+    if not why and _says_nothing(rule.observed, seen.observed, manifest.fields):
+        return rule.observed, seen.observed, Standing.INTENT_ONLY, _ZERO
     standing = Standing.CONTRADICTED if why else Standing.PAIRED
     return rule.observed, seen.observed, standing, why
+
+
+def _says_nothing(name: str, value: Any, fields: Mapping[str, Field]) -> bool:
+    """Output without a difference comes of a flag that never took as well (playbook 3.7)."""
+    counted = any(n.startswith(LAUNCHES) and f.observed for n, f in fields.items())
+    return name.endswith(DIFFERENCE) and value == 0 and not counted
 
 
 def _implementation(fields: Mapping[str, Field]) -> tuple[str, Any, Standing, str]:

@@ -215,3 +215,17 @@ def test_a_pair_that_the_spec_names_is_looked_at():
         truncation=Field(observed={"longest": 6}),
     )
     assert known.standing is Standing.CONTRADICTED
+
+
+def test_no_difference_is_evidence_of_nothing_without_launch_counts():
+    pair = {"kernel_flag": "max_abs_diff"}
+    fields = {"kernel_flag": Field(requested="fast"), "max_abs_diff": Field(observed=0.0)}
+    alone = row("kernel_flag", pair, **fields)
+    assert alone.standing is Standing.INTENT_ONLY
+    assert "count launches" in alone.why
+    counted = row("kernel_flag", pair, **fields, launches__grouped_gemm=Field(observed=96))
+    assert counted.standing is Standing.PAIRED
+    uncounted = row("kernel_flag", pair, **fields, launches__grouped_gemm=Field(observed=0))
+    assert uncounted.standing is Standing.INTENT_ONLY
+    differs = {**fields, "max_abs_diff": Field(observed=1e-3)}
+    assert row("kernel_flag", pair, **differs).standing is Standing.PAIRED

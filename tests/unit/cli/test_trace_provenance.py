@@ -1,0 +1,167 @@
+"""A trace is bound to its run: which flags took, and which it says nothing about."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+from msgspec.structs import replace
+
+from pfid.adapters.manifest_files import write_manifest
+from pfid.cli.trace import command
+from pfid.domain.provenance import (
+    CodeIdentity,
+    CommandIdentity,
+    Ending,
+    Field,
+    HostIdentity,
+    InterpreterIdentity,
+    Manifest,
+)
+from pfid.policy.provenance_fields import at_launch
+
+FLEX = "triton_tem_fused_flex_attention_0"
+GROUPED = "void cutlass::device_kernel<enable_3x_kernel_for_sm9x<GroupProblemShape<S>>>(P)"
+GEMM = "ampere_bf16_s16816gemm_bf16_128x64_ldg8_f2f_stages_64x4_tn"
+LAUNCHED_S = 1_788_000_000.0
+
+
+@pytest.fixture
+def traced(tmp_path):
+    """A trace of kernels in a folder, beside a manifest where fields are given."""
+
+    def write(*kernels, fields=None, at_s=None, edit=False, **changed):
+        events = [
+            {"ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": 7, "ts": 10 * n, "dur": 5}
+            for n, name in enumerate(kernels)
+        ]
+        base = {} if at_s is None else {"baseTimeNanoseconds": int(at_s * 1e9)}
+        trace = tmp_path / "trace.json"
+        trace.write_text(json.dumps({"deviceProperties": [], **base, "traceEvents": events}))
+        if fields is not None:
+            manifest = Manifest(
+                run_id="train-1",
+                name="train",
+                attempt=1,
+                sampled_at_s=LAUNCHED_S,
+                complete=True,
+                command=CommandIdentity(),
+                host=HostIdentity(),
+                code=CodeIdentity(),
+                interpreter=InterpreterIdentity(),
+                fields={**at_launch({}, "", None), **fields},
+                end=Ending(exit_code=0, signal=None, at_s=LAUNCHED_S + 3_600),
+            )
+            write_manifest(tmp_path, replace(manifest, **changed))
+        if edit:
+            file = tmp_path / "provenance.json"
+            file.write_text(file.read_text().replace('"train"', '"other"'))
+        return trace
+
+    return write
+
+
+def read(*arguments):
+    done = CliRunner().invoke(command, ["read", "--json", *map(str, arguments)])
+    body = json.loads(done.stdout)
+    notes = {note["code"]: note["text"] for note in body["notes"]}
+    return body["launches"]["provenance"], notes, done.exit_code
+
+
+def outcomes(bound):
+    return {flag["field"]: (flag["outcome"], flag["reason"]) for flag in bound["flags"]}
+
+
+def test_the_manifest_beside_a_trace_binds_it(traced):
+    trace = traced(FLEX, fields={"attn_implementation": Field(requested="flex_attention")})
+    bound, notes, code = read(trace)
+    assert (bound["run_id"], bound["bound_by"], code) == ("train-1", "beside", 0)
+    assert outcomes(bound)["attn_implementation"] == ("pass", "took")
+    assert "took" in notes["flag_took"]
+    assert "no_provenance" not in notes
+
+
+def test_a_run_launched_without_the_flag_leaves_it_unknown(traced):
+    bound, notes, code = read(traced(FLEX, GROUPED, fields={}))
+    assert set(outcomes(bound).values()) == {("unknown", "launched_without")}
+    assert "nothing about the flag" in notes["flag_launched_without"]
+    assert code == 0
+    assert read("--flag", "attn_implementation", traced(FLEX, fields={}))[2] == 3
+
+
+def test_a_flag_that_did_not_take_fails(traced):
+    bound, _, code = read(
+        traced(GEMM, fields={"experts_implementation": Field(requested="grouped_mm")})
+    )
+    assert outcomes(bound)["experts_implementation"] == ("fail", "did_not_take")
+    assert code == 1
+
+
+def test_a_run_can_be_named_and_one_that_is_not_there_is_said(traced, tmp_path):
+    trace = traced(FLEX, fields={"attn_implementation": Field(requested="flex_attention")})
+    elsewhere = tmp_path / "sub" / "t.json"
+    elsewhere.parent.mkdir()
+    elsewhere.write_bytes(trace.read_bytes())
+    assert read(elsewhere)[0] is None
+    bound, _, _ = read("--run", tmp_path / "provenance.json", elsewhere)
+    assert bound["bound_by"] == "named"
+    gone = CliRunner().invoke(command, ["read", "--run", str(tmp_path / "no.json"), str(trace)])
+    assert gone.exit_code != 0
+
+
+@pytest.mark.parametrize(
+    ("seconds", "ran"), [(-3_600, False), (10, True), (3_500, True), (7_300, False)]
+)
+def test_a_trace_of_another_time_says_nothing_about_the_run(traced, seconds, ran):
+    field = Field(requested="flex_attention")
+    trace = traced(FLEX, fields={"attn_implementation": field}, at_s=LAUNCHED_S + seconds)
+    bound, notes, _ = read(trace)
+    assert (outcomes(bound)["attn_implementation"][0] == "pass") is ran
+    assert ("did not run" in notes.get("flag_cannot_tell", "")) is not ran
+
+
+def test_an_edited_manifest_binds_nothing(traced):
+    field = Field(requested="flex_attention")
+    bound, notes, _ = read(traced(FLEX, fields={"attn_implementation": field}, edit=True))
+    assert outcomes(bound)["attn_implementation"] == ("unknown", "cannot_tell")
+    assert "edited" in notes["flag_cannot_tell"]
+
+
+def test_a_trace_without_device_rows_tells_nothing_about_flags(traced):
+    field = Field(requested="flex_attention")
+    trace = traced(fields={"attn_implementation": field})
+    trace.write_text(
+        json.dumps(
+            {
+                "traceEvents": [
+                    {
+                        "ph": "X",
+                        "cat": "cpu_op",
+                        "name": "aten::mm",
+                        "pid": 0,
+                        "tid": 7,
+                        "ts": 1,
+                        "dur": 5,
+                    }
+                ]
+            }
+        )
+    )
+    bound, _, code = read(trace)
+    assert outcomes(bound)["attn_implementation"] == ("unknown", "cannot_tell")
+    assert code == 3
+
+
+def test_no_difference_is_evidence_of_nothing_without_launches_that_tell(traced):
+    zero = {"max_abs_diff": Field(observed=0.0)}
+    _, notes, _ = read(traced(GEMM, fields=zero))
+    assert "evidence of nothing" in notes["zero_difference"]
+    told = {**zero, "experts_implementation": Field(requested="grouped_mm")}
+    assert "zero_difference" not in read(traced(GROUPED, fields=told))[1]
+
+
+def test_what_lies_beside_it_and_is_no_manifest_binds_nothing_and_stops_nothing(traced, tmp_path):
+    trace = traced(FLEX)
+    (tmp_path / "provenance.json").write_text('{"predicate": "slsa"}')
+    bound, notes, code = read(trace)
+    assert (bound, code) == (None, 0)
+    assert "no_provenance" in notes
