@@ -13,10 +13,12 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from pfid.adapters import store_queries
+from pfid.adapters.store_check import DamageWatch, look_through
 from pfid.adapters.store_file import (
     StateFile,
     is_damage,
@@ -69,6 +71,7 @@ class Store:
             os.close(self._lock_fd)
             raise
         self._inode = _inode(file.path)
+        self._damage = DamageWatch(file)
         self._over = threading.Event()
         self._jobs: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._pending: dict[tuple[Any, ...], Change] = {}
@@ -86,12 +89,23 @@ class Store:
     def start(self) -> None:
         """Begin to write."""
         self._thread.start()
-        if self._file.local:
-            threading.Thread(target=self._write_back, name="write back", daemon=True).start()
+        threading.Thread(target=self._look_after, name="write back", daemon=True).start()
 
-    def _write_back(self) -> None:
+    def _look_after(self) -> None:
+        """Beside the writer: write sqlite's log back, and see whether the file is damaged."""
         while not self._over.wait(WRITE_BACK_S):
-            write_back(self._file)
+            if self._file.local:
+                write_back(self._file)
+            if self._damage.due():
+                self._look_for_damage()
+
+    def _look_for_damage(self) -> None:
+        if not self._file.local:  # the writer has the file to itself
+            self.ask(look_through, _nothing)
+            return
+        error = self._damage.look_beside()
+        if error is not None and is_damage(error):
+            self.ask(partial(_found, error), _nothing)
 
     def submit(self, changes: Sequence[Change]) -> int:
         """Hand over changes that belong together; returns their number, reported when on disk."""
@@ -156,7 +170,8 @@ class Store:
             self._events.committed(self._taken)
 
     def _commit(self) -> None:
-        if _inode(self._path) != self._inode and not self._begin_anew():
+        away = self._inode is None or _inode(self._path) != self._inode
+        if away and not self._begin_anew():
             return
         try:
             self._db.execute("BEGIN")
@@ -220,19 +235,33 @@ class Store:
             self._trouble = trouble
             self._events.trouble(trouble)
 
+    def _unread(self, error: sqlite3.Error | StateError) -> None:
+        if not isinstance(error, sqlite3.Error) or not is_damage(error):
+            self._say(f"cannot read {self._path}: {error}")
+        elif self._inode is not None:
+            self._start_afresh(error)
+
     def _answer(
         self, query: Callable[[sqlite3.Connection], Any], deliver: Callable[[Any], None]
     ) -> None:
         try:
             found = query(self._db)
         except (sqlite3.Error, StateError) as error:
-            self._say(f"cannot read {self._path}: {error}")
+            self._unread(error)
             found = None
         except Exception as error:  # noqa: BLE001 - one question must not end the writing of all
             said = (type(error), error, error.__traceback__, threading.current_thread())
             threading.__excepthook__(threading.ExceptHookArgs(said))
             found = None
         deliver(found)
+
+
+def _nothing(_: object) -> None:
+    """Nobody waits for the answer."""
+
+
+def _found(error: sqlite3.Error, _: sqlite3.Connection) -> None:
+    raise error
 
 
 def _inode(path: Path) -> tuple[int, int] | None:

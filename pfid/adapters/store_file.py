@@ -142,7 +142,7 @@ def _prepare(connection: sqlite3.Connection, file: StateFile) -> None:
             f"{file.path} was written by a newer pfid (format {version}); upgrade pfid"
         )
     if file.path.stat().st_size <= CHECKED_WHOLE_BYTES:
-        _check(connection)
+        check_pages(connection)
     run("BEGIN IMMEDIATE")
     for statement in filter(str.strip, TABLES.split(";")):
         run(statement)
@@ -150,7 +150,12 @@ def _prepare(connection: sqlite3.Connection, file: StateFile) -> None:
     run("COMMIT")
 
 
-def _check(connection: sqlite3.Connection) -> None:
+def check_pages(connection: sqlite3.Connection) -> None:
+    """Read every page.
+
+    Raises:
+        sqlite3.DatabaseError: saying which is wrong, and how.
+    """
     (said,) = connection.execute("PRAGMA quick_check(1)").fetchone()
     if said != "ok":
         error = sqlite3.DatabaseError(str(said))

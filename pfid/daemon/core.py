@@ -168,20 +168,11 @@ class Core:
         """Make an event of a transition; it is committed with whatever produced it."""
         self.event_id += 1
         uid = None if run is None else run.run.uid
-        synthetic = run is not None and run.synthetic
-        if synthetic:
+        if run is not None and run.synthetic:
             transition = replace(transition, origin=Origin.SELFTEST)
-        self.changes.append(
-            PutEvent(
-                event_id=self.event_id,
-                subject=_subject(transition.entity) if run is None else run.run_id,
-                uid=uid,
-                synthetic=synthetic,
-                at_s=transition.at_s,
-                body=pack(transition),
-            )
-        )
-        self.remember(StoredEvent(event_id=self.event_id, uid=uid, transition=transition))
+        event = StoredEvent(event_id=self.event_id, uid=uid, transition=transition)
+        self.changes.append(put_event(event))
+        self.remember(event)
         self.urgent = True
         if run is not None:
             self.touch(run)
@@ -221,6 +212,19 @@ class Core:
         )
 
 
+def put_event(event: StoredEvent) -> PutEvent:
+    """What writes an event; once more is no matter."""
+    transition = event.transition
+    return PutEvent(
+        event_id=event.event_id,
+        subject=_subject(transition.entity),
+        uid=event.uid,
+        synthetic=transition.origin is Origin.SELFTEST,
+        at_s=transition.at_s,
+        body=pack(transition),
+    )
+
+
 def _subject(entity: Entity) -> str:
-    """What an event that is about no run is found by."""
-    return entity.id if entity.kind is EntityKind.GPU else BOX_SUBJECT
+    """What an event is found by."""
+    return entity.id if entity.kind in {EntityKind.RUN, EntityKind.GPU} else BOX_SUBJECT

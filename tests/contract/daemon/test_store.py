@@ -1,5 +1,7 @@
 """The state file against real sqlite and a real disk."""
 
+import contextlib
+import os
 import queue
 import shutil
 import sqlite3
@@ -172,7 +174,7 @@ def test_a_question_that_fails_is_answered_and_what_comes_after_it_is_written(
 ):
     """One user's number of seventy bits must not end the writing for everybody."""
     said = []
-    monkeypatch.setattr(threading, "excepthook", said.append)
+    monkeypatch.setattr(threading, "__excepthook__", said.append)
     store = Store(file, told.events)
     store.start()
     answer: queue.Queue[object] = queue.Queue()
@@ -220,3 +222,116 @@ def test_a_file_that_was_removed_under_its_lock_is_begun_anew(file, told):
     assert told.next()[0] == "reset"
     assert told.next() == ("committed", number)
     assert store.close()
+
+
+def filled(file, told, rows=200):
+    """A store whose file itself, not only sqlite's log, holds rows; and what asks it."""
+    store = Store(file, told.events)
+    store.start()
+    number = store.submit([event_row(n) for n in range(1, rows)])
+    while told.next() != ("committed", number):
+        pass
+    done: queue.Queue[object] = queue.Queue()
+    store.ask(lambda db: db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall(), done.put)
+    done.get(timeout=20)
+    return store, done
+
+
+def damage(path, *, keep_times=False):
+    """Overwrite the second half of the file, which no later commit touches."""
+    before = path.stat()
+    with path.open("r+b") as file:
+        file.seek(before.st_size // 8192 * 4096)
+        file.write(b"\xff" * (before.st_size - before.st_size // 8192 * 4096))
+    if keep_times:
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    db = sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)
+    with contextlib.suppress(sqlite3.DatabaseError):
+        assert db.execute("PRAGMA quick_check(1)").fetchone() != ("ok",), "the fault was delivered"
+    db.close()
+
+
+@pytest.mark.parametrize("local", [True, False])
+@pytest.mark.parametrize("keep_times", [False, True], ids=["seen by its time", "seen by age"])
+def test_damage_that_no_commit_meets_is_noticed_while_running(
+    tmp_path, told, monkeypatch, local, keep_times
+):
+    monkeypatch.setattr("pfid.adapters.store.WRITE_BACK_S", 0.05)
+    if keep_times:
+        monkeypatch.setattr("pfid.adapters.store_check.CHECK_S", 0.1)
+        monkeypatch.setattr("pfid.adapters.store_check._written", lambda _path: (1, 1))
+    file = StateFile(path=tmp_path / "pfid.sqlite", local=local)
+    store, _done = filled(file, told)
+    damage(file.path, keep_times=keep_times)
+    kind, said = told.next()
+    assert (kind, "is corrupt" in said) == ("reset", True)
+    assert list(tmp_path.glob("*.corrupt-*"))
+    number = store.submit([run_row(), event_row(999)])
+    assert told.next() == ("committed", number)
+    store.close()
+    db, problem = open_state(file)
+    assert problem == ""
+    assert db.execute("SELECT count(*) FROM events").fetchone() == (1,)
+    db.close()
+
+
+def test_damage_that_a_question_meets_is_said_and_the_file_begun_anew(file, told):
+    store, done = filled(file, told)
+    damage(file.path, keep_times=True)
+    store.ask(lambda db: db.execute("PRAGMA shrink_memory").fetchall(), done.put)
+    done.get(timeout=20)
+    store.ask(
+        lambda db: store_queries.events_after(
+            db, after_id=0, subject=None, synthetic=True, limit=1000
+        ),
+        done.put,
+    )
+    assert done.get(timeout=20) is None
+    assert told.next()[0] == "reset"
+    number = store.submit([run_row()])
+    assert told.next() == ("committed", number)
+    store.close()
+
+
+def test_a_whole_file_is_left_alone_however_often_it_is_looked_at(tmp_path, told, monkeypatch):
+    monkeypatch.setattr("pfid.adapters.store.WRITE_BACK_S", 0.02)
+    monkeypatch.setattr("pfid.adapters.store_check.CHECK_S", 0.0)
+    file = StateFile(path=tmp_path / "pfid.sqlite")
+    store, _done = filled(file, told)
+    numbers = [store.submit([event_row(n)]) for n in range(300, 340)]
+    said = [told.next()]
+    while said[-1] != ("committed", numbers[-1]):
+        said.append(told.next())
+    assert {kind for kind, _ in said} == {"committed"}
+    assert store.close()
+
+
+def test_where_nothing_can_be_opened_in_its_place_it_is_said_and_tried_again(
+    tmp_path, told, monkeypatch
+):
+    monkeypatch.setattr("pfid.adapters.store.WRITE_BACK_S", 0.05)
+    monkeypatch.setattr("pfid.adapters.store.RETRY_S", 0.05)
+    file = StateFile(path=tmp_path / "pfid.sqlite")
+    store, _done = filled(file, told)
+    refused = threading.Event()
+
+    def refuse(state):
+        if not refused.is_set():
+            raise StateError("no room")
+        return open_state(state)
+
+    monkeypatch.setattr("pfid.adapters.store.open_state", refuse)
+    damage(file.path)
+    kind, said = told.next()
+    assert (kind, "no room" in said) == ("trouble", True)
+    number = store.submit([run_row()])
+    refused.set()
+    kinds = []
+    while not kinds or kinds[-1] != ("committed", number):
+        kinds.append(told.next())
+    assert ("trouble", "") in kinds
+    assert any(kind == "reset" for kind, _ in kinds)
+    store.close()
+    db, _ = open_state(file)
+    assert db.execute("SELECT count(*) FROM runs").fetchone() == (1,)
+    db.close()

@@ -25,6 +25,27 @@ def test_a_corrupt_state_file_is_moved_aside_and_said(idle_box):
     assert isinstance(box.register(child.pid, "after"), Registered)
 
 
+@pytest.mark.full
+def test_a_state_file_damaged_while_running_is_noticed_and_a_restart_finds_everything(box):
+    child = box.child()
+    assert isinstance(box.register(child.pid, "kept"), Registered)
+    file = box.state / "pfid.sqlite"
+    for part in (file.with_name("pfid.sqlite-wal"), file):
+        with part.open("r+b") as damaged:
+            damaged.write(b"\xff" * part.stat().st_size)
+    box.until("it is said", lambda: "state file corrupt" in box.log())
+    assert list(box.state.glob("pfid.sqlite.corrupt-*"))
+    box.until("it goes on in a new one", lambda: file.read_bytes()[:15] == b"SQLite format 3")
+    before = box.reasons("kept")
+    assert before
+    assert isinstance(box.register(box.child().pid, "after"), Registered)
+    box.kill()
+    box.start()
+    assert box.log().count("is corrupt") == 1, "the new one is whole"
+    assert box.reasons("kept")[: len(before)] == before
+    assert box.run("after")["run"]["end"] is None
+
+
 def test_a_second_daemon_on_the_same_state_is_refused(box):
     other = subprocess.run(
         [sys.executable, "-P", "-m", "pfid", "daemon", "--config", str(box.config)],

@@ -27,6 +27,7 @@ from pfid.daemon.messages import (
     JobFired,
     Proven,
     Signalled,
+    StoreReset,
     StoreTrouble,
     WorkerVerdict,
 )
@@ -37,7 +38,8 @@ from pfid.domain.gate import Gate, GateState, ProvenTo
 from pfid.domain.identity import Identified
 from pfid.domain.outcome import Outcome
 from pfid.domain.run import EndKind
-from pfid.domain.verdict import Verdict
+from pfid.domain.transition import Transition
+from pfid.domain.verdict import Entity, EntityKind, Verdict
 from pfid.spec.check import Hysteresis, Scope, Severity, Stage
 from pfid.spec.fakes import CONTROL_RUN
 from pfid.wire.control import (
@@ -52,6 +54,7 @@ from pfid.wire.control import (
     StopIntent,
 )
 from pfid.wire.plugins import CheckInfo
+from pfid.wire.stored import PutEvent, StoredEvent, unpack
 
 
 class Clock:
@@ -511,3 +514,23 @@ def test_a_kill_for_memory_long_ago_explains_no_kill_today(world):
     member.held.status = lambda: (None, signal.SIGKILL)
     world.turn(Died(token=member.token, at_s=world.clock.wall, monotonic_s=world.clock.mono))
     assert world.core.runs["n-1"].end.kind is EndKind.SIGNALED
+
+
+def test_into_a_new_state_file_goes_all_that_is_known_events_included(world):
+    event = StoredEvent(
+        event_id=7,
+        uid=1000,
+        transition=Transition(
+            check="run_gone",
+            entity=Entity(EntityKind.RUN, "n-1"),
+            before=None,
+            verdict=Verdict(outcome=Outcome.FAIL, reason="killed_by_signal", summary="gone"),
+            at_s=1.0,
+        ),
+    )
+    world.core.remember(event)
+    world.turn(StoreReset(problem="corrupt"))
+    [put] = [c for c in world.submitted[-1] if isinstance(c, PutEvent)]
+    assert (put.event_id, put.subject, put.uid, put.synthetic) == (7, "n-1", 1000, False)
+    assert unpack(put.body, Transition) == event.transition
+    assert ("critical", "state file corrupt") in world.said
