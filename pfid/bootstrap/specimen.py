@@ -50,6 +50,7 @@ def specimen_snapshot() -> Snapshot:
             last_iteration_s=_AT_S,
             config_loaded_s=_AT_S - 60,
             selftest_last_success_s=dict.fromkeys(("controls", "sabotage", "live"), _AT_S),
+            selftest_detection_s={"live": 1.0},
         ),
         runs=(
             RunView(

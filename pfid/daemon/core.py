@@ -99,6 +99,7 @@ class Core:
         shown: the newest of them as everybody may see them, without those of a self-test.
         plugin_errors: what plugins did wrong, counted by plugin and hook.
         plugin_worker_ends: ends of their process that nobody asked for, by cause.
+        detection_s: how long the slowest check took to see a planted fault, by leg.
         snapshot_stale: whether readers could be told something new.
         urgent: whether something happened that the page should not wait for.
     """
@@ -130,6 +131,7 @@ class Core:
     store_problem: str = ""
     plugin_errors: dict[str, dict[str, int]] = field(default_factory=dict)
     plugin_worker_ends: dict[str, int] = field(default_factory=dict)
+    detection_s: dict[str, float] = field(default_factory=dict)
     snapshot_stale: bool = True
     urgent: bool = False
     next_token: int = 0

@@ -453,6 +453,7 @@ class Loop:
             config_ok=self._config_ok,
             store_problem=core.store_problem,
             selftest_last_success_s=dict(core.checks.legs),
+            selftest_detection_s=dict(core.detection_s),
             log_messages=dict(core.ports.log.counts),
             plugin_errors={name: dict(hooks) for name, hooks in core.plugin_errors.items()},
             plugin_worker_ends=dict(core.plugin_worker_ends),

@@ -172,6 +172,8 @@ class Requests:
             self._acts.prove(asked.conn)
             return None
         if isinstance(asked.request, LiveLeg):
+            if asked.request.detection_s is not None:
+                self._core.detection_s["live"] = asked.request.detection_s
             self._acts.live(asked.request.results)
         elif isinstance(asked.request, AlertsLeg):
             self._acts.alerts(asked.request.results)

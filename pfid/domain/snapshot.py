@@ -155,6 +155,7 @@ class DaemonHealth:
         config_ok: whether the last (re)load was accepted.
         store_problem: why state cannot be written, "" while it can.
         selftest_last_success_s: wall time of the last full success, by leg.
+        selftest_detection_s: from fault to verdict, event and metric, the slowest check's, by leg.
         dropped_series: series left out to bound cardinality, by family.
         log_messages: own log lines by level.
         plugin_errors: what plugins did wrong, by plugin and hook.
@@ -170,6 +171,7 @@ class DaemonHealth:
     config_ok: bool = True
     store_problem: str = ""
     selftest_last_success_s: Mapping[str, float] = field(default_factory=dict)
+    selftest_detection_s: Mapping[str, float] = field(default_factory=dict)
     dropped_series: Mapping[str, int] = field(default_factory=dict)
     log_messages: Mapping[str, int] = field(default_factory=dict)
     plugin_errors: Mapping[str, Mapping[str, int]] = field(default_factory=dict)

@@ -149,9 +149,16 @@ class RunSelftest(_Request, tag="run_selftest", frozen=True, kw_only=True):
 
 
 class LiveLeg(_Request, tag="live_leg", frozen=True, kw_only=True):
-    """What live drills came to, by check (root and the daemon's own user)."""
+    """What live drills came to (root and the daemon's own user).
+
+    Attributes:
+        results: by check.
+        detection_s: seconds from the planted fault to verdict, event and metric, of the slowest
+            drill; None if none was walked to its end.
+    """
 
     results: dict[str, bool]
+    detection_s: float | None = None
 
 
 class AlertsLeg(_Request, tag="alerts_leg", frozen=True, kw_only=True):

@@ -17,6 +17,11 @@ PROOF: Final = Spec("pfid_gate_proof_timestamp_seconds", GAUGE, "When the gate w
 LAST_SUCCESS: Final = Spec(
     "pfid_selftest_last_success_timestamp_seconds", GAUGE, "Last time a leg succeeded whole."
 )
+DETECTION: Final = Spec(
+    "pfid_selftest_detection_seconds",
+    GAUGE,
+    "From a planted fault to verdict, event and metric, the slowest check's; absent until tried.",
+)
 LEGS: Final = tuple(f.name for f in fields(ProvenTo))
 
 
@@ -34,4 +39,7 @@ def families(snapshot: Snapshot) -> Iterator[Family]:
         proof.add_known(gate.proven_at_s, Labels(check=gate.check))
     for leg, at_s in sorted(snapshot.health.selftest_last_success_s.items()):
         success.add(at_s, Labels(leg=leg))
-    yield from (gates, proven, proof, success)
+    detection = Family(DETECTION)
+    for leg, seconds in sorted(snapshot.health.selftest_detection_s.items()):
+        detection.add(seconds, Labels(leg=leg))
+    yield from (gates, proven, proof, success, detection)

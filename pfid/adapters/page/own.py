@@ -2,10 +2,12 @@
 
 import platform
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Final
 
 from pfid import __version__
 from pfid.adapters.page.family import COUNTER, GAUGE, SUMMARY, Family, Labels, Spec, untrusted
+from pfid.adapters.revision import revision
 from pfid.domain.snapshot import DaemonHealth, PluginView, SamplerView, Snapshot
 
 BUILD: Final = Spec("pfid_build_info", GAUGE, "Always 1. The version that runs.")
@@ -44,13 +46,12 @@ DROPPED: Final = Spec(
 )
 PLUGINS_MAX: Final = 64
 LEVELS: Final = ("debug", "info", "warning", "error", "critical")
-_BUILD_LABELS: Final = Labels(version=__version__, python_version=platform.python_version())
 
 
 def families(snapshot: Snapshot, dropped: Mapping[str, int]) -> Iterator[Family]:
     """Everything about the daemon but its clock, which is served live."""
     build = Family(BUILD)
-    build.add(1, _BUILD_LABELS)
+    build.add(1, _build_labels())
     yield build
     yield from _loop(snapshot.health)
     yield from _samplers(snapshot.samplers)
@@ -63,6 +64,13 @@ def families(snapshot: Snapshot, dropped: Mapping[str, int]) -> Iterator[Family]
     for name, n in dropped.items():
         left_out.add(n + snapshot.health.dropped_series.get(name, 0), Labels(family=name))
     yield left_out
+
+
+@lru_cache(maxsize=1)
+def _build_labels() -> Labels:
+    return Labels(
+        version=__version__, revision=revision(), python_version=platform.python_version()
+    )
 
 
 def stale(snapshot: Snapshot, sampler: str, intervals: float = 3.0) -> bool:

@@ -148,8 +148,9 @@ def _tell(box: Path, results: Sequence[DrillResult]) -> None:
     """Enter the live leg into the daemon's gates; a user who may not leaves them as they are."""
     checks = {r.check for r in results if r.ok is not None}
     came = {c: all(r.ok is not False for r in results if r.check == c) for c in checks}
+    took = [r.detection_s for r in results if r.detection_s is not None]
     with contextlib.suppress(ControlError), ControlClient(box) as client:
-        client.ask(LiveLeg(results=came), Done)
+        client.ask(LiveLeg(results=came, detection_s=max(took, default=None)), Done)
 
 
 def answers(socket: Path) -> bool:

@@ -113,6 +113,7 @@ class Box:
                 iteration_seconds=0.45,
                 config_loaded_s=NOW_S - 90,
                 selftest_last_success_s={"controls": NOW_S - 80},
+                selftest_detection_s={"live": 31.5},
                 log_messages={"info": 12},
             ),
             runs=[training, killed],

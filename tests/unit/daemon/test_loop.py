@@ -46,6 +46,7 @@ from pfid.wire.control import (
     Done,
     GetEvents,
     GetSnapshot,
+    LiveLeg,
     Refused,
     Register,
     Registered,
@@ -534,3 +535,12 @@ def test_into_a_new_state_file_goes_all_that_is_known_events_included(world):
     assert (put.event_id, put.subject, put.uid, put.synthetic) == (7, "n-1", 1000, False)
     assert unpack(put.body, Transition) == event.transition
     assert ("critical", "state file corrupt") in world.said
+
+
+def test_how_long_a_live_drill_took_to_be_seen_is_told(world):
+    request = LiveLeg(results={"run_gone": True}, detection_s=2.5)
+    world.turn(Asked(conn=5, uid=0, pid=1, request=request, fds=()))
+    assert world.replies == [(5, Done())]
+    assert world.loop.snapshot().health.selftest_detection_s == {"live": 2.5}
+    world.turn(Asked(conn=6, uid=0, pid=1, request=LiveLeg(results={}), fds=()))
+    assert world.loop.snapshot().health.selftest_detection_s == {"live": 2.5}
