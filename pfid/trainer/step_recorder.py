@@ -91,7 +91,7 @@ class StepRecorder:
         local.began_s = None
         try:
             counted = self._counted.get(id(optimizer))
-            if counted is None or counted.of() is not optimizer:
+            if counted is None:  # an id is free for another only once the weak reference told
                 counted = self._meet(optimizer)
             if counted is not None:
                 self._report(counted, began_s, now_s)

@@ -202,6 +202,16 @@ def test_a_torch_without_these_hooks_is_left_alone_with_one_warning(program):
     assert "not reported" in done.stderr
 
 
+def test_a_torch_in_a_zip_whose_modules_share_one_loader_is_attached_to_once(program):
+    program.write("torch/optim/other.py", "X = 1\n")
+    packed = shutil.make_archive(str(program.folder / "all"), "zip", program.libraries)
+    shutil.rmtree(program.libraries)
+    done = program(STEP + "import torch.optim.other as o; print(o.X)", path=[packed])
+    assert (done.stdout, done.stderr) == ("1\n", "")
+    assert program.steps == [1, 2, 3, 4, 5]
+    assert [line["note"] for line in program.lines if "note" in line].count("attached") == 1
+
+
 def test_a_fault_of_its_own_takes_the_hooks_off_and_is_noted(program):
     harm = (
         "import sys; made = sys.modules['_pfid_trainer.torch_hooks']._attached[0]\n"
