@@ -42,6 +42,26 @@ os.wait()
 time.sleep(1000)
 """
 
+ADOPTS = """
+import ctypes, os, sys, time
+PR_SET_CHILD_SUBREAPER = 36
+assert ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0
+sys.stdin.readline()
+middle = os.fork()
+if middle == 0:
+    os.setsid()
+    if os.fork() == 0:
+        os.setsid()
+        print(os.getpid(), flush=True)
+        time.sleep(1000)
+    os._exit(0)
+os.waitpid(middle, 0)
+sys.stdin.readline()
+os.wait()
+time.sleep(0.3)
+sys.exit(3)
+"""
+
 
 def test_an_exit_code_of_a_process_that_is_not_our_child_is_told(box):
     child = box.child("sh", "-c", "read x; exit 7", stdin=-1)
@@ -118,6 +138,30 @@ def test_a_grandchild_whose_parent_is_gone_still_belongs_to_the_run(box):
         box.until(f"{processes} processes", lambda n=processes: _processes(box, "daemonised") == n)
     time.sleep(6.0)  # more than one sweep
     assert _processes(box, "daemonised") == 2
+
+
+def test_a_launcher_that_adopts_what_was_forked_twice_keeps_it_in_its_run(box):
+    """Step daemons of schedulers, user managers and the inits of containers are such launchers."""
+    root = box.child(sys.executable, "-c", ADOPTS, stdin=-1, stdout=-1)
+    box.register(root.pid, "adopts")
+    assert root.stdin is not None
+    assert root.stdout is not None
+    root.stdin.write(b"fork\n")
+    root.stdin.flush()
+    orphan = int(root.stdout.readline())
+    box.until("it is adopted", lambda: _parent(orphan) == root.pid)
+    box.until("it is in the tree", lambda: _processes(box, "adopts") == 2)
+    os.kill(orphan, signal.SIGKILL)
+    root.stdin.write(b"go\n")
+    root.stdin.flush()
+    end = box.until("it ended", lambda: box.end("adopts"))
+    death = end["first_death"]
+    assert (death["pid"], death["signal"], death["is_root"]) == (orphan, signal.SIGKILL, False)
+    assert (end["kind"], end["exit_code"]) == ("exited", 3)
+
+
+def _parent(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
 
 
 def test_an_operators_stop_is_no_failure(box):
