@@ -1,7 +1,6 @@
 """A user's scaling fits by the name of the run they were measured for, one file a name."""
 
 import os
-import tempfile
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
@@ -39,6 +38,8 @@ def keep_fit(state: Path, name: str, fit: StepFit) -> Path:
     Raises:
         StateError: if it cannot be written.
     """
+    import tempfile
+
     path = _path(state, name)
     body = msgspec.json.encode(_File(name=name, fit=fit))
     try:

@@ -3,20 +3,15 @@
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Final
 
 from pfid.adapters.probe_run import Ending, ProbeAsk, ProbeEnd, run_probe
-from pfid.adapters.process_identity import machine_id
-from pfid.adapters.step_fits import keep_fit
 from pfid.analysis.gemm import BYSTANDER_BYTES, why_not_idle
 from pfid.analysis.scaling import Timing
 from pfid.bootstrap.gpu_look import OwnLook
 from pfid.bootstrap.sources import Source
-from pfid.config.paths import user_state_dir
 from pfid.domain.errors import PfidError
 from pfid.domain.gpu_view import GpusView, GpuView
-from pfid.domain.step_fit import StepFit
 
 IDLE_S: Final = 3.0
 TICK_S: Final = 0.5
@@ -199,12 +194,3 @@ def _still_alone(view: GpusView, uuid: str) -> None:
 def _why(end: ProbeEnd) -> str:
     said = REFUSALS.get(end.reason, "")
     return said or end.why or end.ending.value
-
-
-def keep(name: str, fit: StepFit) -> Path:
-    """Keep a fit for this user's runs of a name.
-
-    Raises:
-        StateError: if it cannot be written.
-    """
-    return keep_fit(user_state_dir(os.environ, machine_id()), name, fit)

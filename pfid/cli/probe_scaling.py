@@ -1,5 +1,6 @@
 """``pfid probe scaling``: time a step at several widths, and fit it."""
 
+import os
 import time
 from typing import Any, Final
 
@@ -12,7 +13,8 @@ from pfid.analysis.length_records import records_of
 from pfid.analysis.regime import Regime, read_regime
 from pfid.analysis.scaling import ScalingFit, fit
 from pfid.analysis.shape_weighting import weigh
-from pfid.bootstrap.scaling import TINY, Sweep, SweepAsk, keep, sweep
+from pfid.bootstrap.kept_fit import keep
+from pfid.bootstrap.scaling import TINY, Sweep, SweepAsk, sweep
 from pfid.cli.fit_report import Shapes, fit_json, print_fit
 from pfid.cli.gathering import gathered
 from pfid.cli.output import Exit, emit_json, error, facts, note
@@ -175,6 +177,7 @@ def _kept(
             expected_s=None if shapes is None else shapes.expected_s,
             measured_at_s=time.time(),
         ),
+        os.environ,
     )
     return name
 

@@ -135,6 +135,7 @@ def command(**options: Any) -> None:
 def _launch(name: str, options: dict[str, Any]) -> "Ran":
     from pfid.bootstrap.declarations import declarations
     from pfid.bootstrap.gpu_guard import refuse_orphaned_gpus
+    from pfid.bootstrap.kept_fit import kept_fit
     from pfid.bootstrap.launch import BoxChildren, build_launcher
     from pfid.launch.request import LaunchRequest
     from pfid.launch.run import run
@@ -153,6 +154,7 @@ def _launch(name: str, options: dict[str, Any]) -> "Ran":
         cwd=cwd,
         restarts=options["restarts"],
         expect_step_s=options["expect_step_s"],
+        fit=kept_fit(name, os.environ),
         instrument=_instrument(options["command_line"]) if options["instrument"] else None,
     )
     declared = declarations(options["spec"], cwd, _say)

@@ -177,6 +177,7 @@ class Registering:
             started_at_s=who.started_at_s or request.started_at_s,
             attempt=max(1, request.attempt),
             expect_step_s=request.expect_step_s,
+            fit=request.fit,
             fingerprint=request.fingerprint[:TEXT_CHARS],
             job_id=None if request.job_id is None else printable(request.job_id, TEXT_CHARS),
             rank=request.rank,

@@ -11,7 +11,7 @@ from pfid.domain.step import StepEvent
 from pfid.domain.step_summary import Baseline, StepSummary
 from pfid.domain.verdict import BOX, Entity, EntityKind
 from pfid.policy import progress
-from pfid.policy.baseline import choose_baseline
+from pfid.policy.baseline import choose_baseline, of_fit
 from pfid.spec.fakes import FixedClock, FixedGates, FixedLog, FixedRun, FixedSteps
 from pfid.spec.ports.log import LogFacts
 from pfid.spec.ports.run import RunFacts
@@ -119,7 +119,9 @@ def run_facts(run: TrackedRun, monotonic_s: float) -> RunFacts:
 
 def baseline_of(run: TrackedRun) -> Baseline | None:
     """What the run's steps are held against."""
-    return choose_baseline(run.run.expect_step_s, run.earlier, run.early.baseline)
+    newest = run.recent.last(1)
+    fitted = of_fit(run.run.fit, sized=bool(newest) and newest[0].width is not None)
+    return choose_baseline(run.run.expect_step_s, run.earlier, run.early.baseline, fitted)
 
 
 def achieved_of(run: TrackedRun, monotonic_s: float) -> Achieved | None:

@@ -5,6 +5,7 @@ from enum import Enum
 
 from pfid.domain.identity import ProcessIdentity
 from pfid.domain.names import RunId, RunName
+from pfid.domain.step_fit import StepFit
 
 
 class RunState(Enum):
@@ -125,6 +126,7 @@ class Run:
         started_at_s: wall time the process started, Unix seconds.
         attempt: 1 for the first launch, counted up by ``--restart``.
         expect_step_s: from ``--expect-step``, None if not said.
+        fit: how its step grows with its width, measured before; None if nobody did.
         fingerprint: digest of command and declared inputs; earlier runs with the same one give
             the step-time baseline.
         job_id: from the scheduler's environment at launch, None if there is none.
@@ -141,6 +143,7 @@ class Run:
     started_at_s: float
     attempt: int = 1
     expect_step_s: float | None = None
+    fit: StepFit | None = None
     fingerprint: str = ""
     job_id: str | None = None
     rank: int | None = None

@@ -9,6 +9,7 @@ class BaselineSource(Enum):
 
     EXPECTED = "expected"
     EARLIER_RUNS = "earlier_runs"
+    SCALING_FIT = "scaling_fit"
     OWN_EARLY_STEPS = "own_early_steps"
 
 

@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from pfid.domain.step_fit import StepFit
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaunchRequest:
@@ -16,6 +18,7 @@ class LaunchRequest:
         cwd: the launcher's working directory.
         restarts: how often a failure is launched again.
         expect_step_s: seconds of a step, None if not said.
+        fit: how a step grows with its width, None if nobody measured it.
         instrument: folder that makes Python report its optimizer steps, None to leave it alone.
     """
 
@@ -26,4 +29,5 @@ class LaunchRequest:
     cwd: str
     restarts: int = 0
     expect_step_s: float | None = None
+    fit: StepFit | None = None
     instrument: str | None = None

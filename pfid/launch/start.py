@@ -222,6 +222,7 @@ def _record(box: Box, held: Held, draft: _Draft) -> RunRecord:
         cwd=request.cwd,
         logs=list(draft.logs),
         expect_step_s=request.expect_step_s,
+        fit=request.fit,
         fingerprint=fingerprint(request.argv, request.cwd, job.world_size),
         job_id=job.job_id,
         rank=job.rank,

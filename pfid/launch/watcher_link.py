@@ -113,6 +113,7 @@ def registration(record: RunRecord, files: Sequence[OpenFile]) -> Register:
         source=record.source,
         attempt=record.attempt,
         expect_step_s=record.expect_step_s,
+        fit=record.fit,
         fingerprint=record.fingerprint,
         job_id=record.job_id,
         rank=record.rank,

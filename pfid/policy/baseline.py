@@ -1,9 +1,9 @@
 """What a run's step times are held against, and who may say so.
 
 In order: what the owner expects (``--expect-step``), earlier runs of the same name and
-fingerprint, this run's own early steps. The first two outlive the process: "this run's own best"
-cannot see a run that was slow from step 0. Nothing at all is None, which is an answer: the check
-says UNKNOWN, never PASS.
+fingerprint, a scaling fit measured before (``pfid probe scaling --keep``), this run's own early
+steps. The first three outlive the process: "this run's own best" cannot see a run that was slow
+from step 0. Nothing at all is None, which is an answer: the check says UNKNOWN, never PASS.
 """
 
 import math
@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from pfid.domain.outcome import Outcome
-from pfid.domain.step_summary import Baseline, BaselineSource, StepSummary
+from pfid.domain.step_fit import StepFit
+from pfid.domain.step_summary import Baseline, BaselineSource, SizedBy, StepSummary
 
 MIN_STEPS: Final = 32
 """Steps an earlier run must have before it says anything about the next."""
@@ -63,7 +64,10 @@ def earlier_run(
 
 
 def choose_baseline(
-    expected_s: float | None, earlier: Iterable[EarlierRun], own_early: Baseline | None
+    expected_s: float | None,
+    earlier: Iterable[EarlierRun],
+    own_early: Baseline | None,
+    fitted: Baseline | None = None,
 ) -> Baseline | None:
     """Choose what this run is held against.
 
@@ -72,16 +76,41 @@ def choose_baseline(
         earlier: earlier runs of the same name and fingerprint, in any order.
         own_early: from its own early steps (:mod:`pfid.analysis.early_steps`), None until they
             are taken, and for a run that was judged slow against something older.
+        fitted: from a scaling fit (:func:`of_fit`).
 
     Returns:
         The first that exists. Of earlier runs the *lower median* of those that passed: one lucky
         run cannot make every later one look slow, and of two that differ the faster one counts,
         because it shows what the same command can do.
     """
-    remembered = _lower_median(earlier)
-    if _usable(expected_s):
-        return _expectation(expected_s, remembered or own_early)
-    return remembered or own_early
+    found = _lower_median(earlier) or fitted or own_early
+    return _expectation(expected_s, found) if _usable(expected_s) else found
+
+
+def of_fit(fit: StepFit | None, *, sized: bool) -> Baseline | None:
+    """Make a baseline of a scaling fit.
+
+    Args:
+        fit: measured before the run; None if nobody did.
+        sized: whether the run says how wide its steps are.
+
+    Returns:
+        None where the fit's figures cannot be, or where neither the run's widths are known nor
+        what shapes it was to be run with.
+    """
+    if fit is None or not fit.usable or (fit.expected_s is None and not sized):
+        return None
+    middle = math.sqrt(fit.narrowest * fit.widest)
+    return Baseline(
+        median_s=fit.expected_s or fit.a_s_per_token * middle + fit.b_s_per_token2 * middle**2,
+        source=BaselineSource.SCALING_FIT,
+        n=0,
+        linear_s_per_width=fit.a_s_per_token,
+        quadratic_s_per_width2=fit.b_s_per_token2,
+        sized_by=SizedBy.WIDTH if sized else None,
+        min_size=float(fit.narrowest),
+        max_size=float(fit.widest),
+    )
 
 
 def _usable(expected_s: float | None) -> bool:

@@ -69,7 +69,7 @@ class PairedBucketSampler:
         self.drop_last = drop_last
         self.epoch = 0
         # an array's items are objects of its own: slow to compare, and many
-        self._lengths = list(getattr(lengths, "tolist", lambda: lengths)())
+        self._lengths = list(getattr(lengths, "tolist", lambda: lengths)())  # type: List[int]
         self._bucket = bucket
         self._seed = seed
         self._rank = rank

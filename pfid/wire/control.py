@@ -13,6 +13,7 @@ from msgspec import Meta
 
 from pfid.domain.errors import WireError
 from pfid.domain.gpu import GpuReference
+from pfid.domain.step_fit import StepFit
 
 PROTOCOL: Final = 1
 
@@ -67,6 +68,7 @@ class Register(_Request, tag="register", frozen=True, kw_only=True):
         source: value of RunSource.
         attempt: 1 for the first launch.
         expect_step_s: from ``--expect-step``.
+        fit: how a step grows with its width, as measured before.
         fingerprint: digest of command and declared inputs.
         job_id: from the scheduler's environment.
         rank: likewise.
@@ -85,6 +87,7 @@ class Register(_Request, tag="register", frozen=True, kw_only=True):
     source: str = "wrapper"
     attempt: Small = 1
     expect_step_s: float | None = None
+    fit: StepFit | None = None
     fingerprint: str = ""
     job_id: str | None = None
     rank: Small | None = None

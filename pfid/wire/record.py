@@ -10,6 +10,7 @@ import msgspec
 
 from pfid.domain.errors import StateError
 from pfid.domain.identity import ProcessIdentity
+from pfid.domain.step_fit import StepFit
 from pfid.wire.text_only import text_only
 
 RECORD_SCHEMA: Final = 1
@@ -104,6 +105,7 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
         cwd: its working directory.
         logs: the child's output first.
         expect_step_s: from ``--expect-step``.
+        fit: kept for runs of this name by ``pfid probe scaling --keep``.
         fingerprint: digest of what makes two launches the same work.
         job_id: from the scheduler.
         rank: likewise.
@@ -125,6 +127,7 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     cwd: str = ""
     logs: list[RecordedLog] = []
     expect_step_s: float | None = None
+    fit: StepFit | None = None
     fingerprint: str = ""
     job_id: str | None = None
     rank: int | None = None

@@ -4,11 +4,12 @@
 a minute (a silent dynamo fallback is x20). ``second_mode``: 5-95 % of steps take 5 times the
 others, again and again (a partial fallback). ``slow``: as shifted, from 1.5 times on; labelled
 ``slow``, a lower severity. The baseline is ``--expect-step``, else earlier runs of the same name
-and fingerprint, else this run's own early steps; without one it is UNKNOWN, never PASS. Where
-widths or tokens are known, what is judged is how far a step is from t(w) = A*w + B*w^2.
+and fingerprint, else a fit that ``pfid probe scaling --keep`` measured for the name, else this
+run's own early steps; without one it is UNKNOWN, never PASS. Where widths or tokens are known, what
+is judged is how far a step is from t(w) = A*w + B*w^2.
 
 Blind spot: a run that is slow from its first step with no baseline that outlives it; give it
-``--expect-step``. Where sizes are not known, a schedule that changes them cannot be told from a
+``--expect-step`` or keep a fit for its name. Where sizes are not known, a schedule that changes them cannot be told from a
 slowdown. Pauses that the log names (evaluation, checkpoint) are no steps; a run that makes no
 steps at all is ``run_stalled``.
 

@@ -6,9 +6,12 @@ import math
 import msgspec
 import pytest
 
+from pfid.analysis.step_size import expected_s
 from pfid.domain.outcome import Outcome
+from pfid.domain.step import StepClock, StepEvent
+from pfid.domain.step_fit import StepFit
 from pfid.domain.step_summary import Baseline, BaselineSource, SizedBy, StepSummary
-from pfid.policy.baseline import RECENT_RUNS, EarlierRun, choose_baseline, earlier_run
+from pfid.policy.baseline import RECENT_RUNS, EarlierRun, choose_baseline, earlier_run, of_fit
 
 OWN = Baseline(median_s=30.0, source=BaselineSource.OWN_EARLY_STEPS, n=32, spread=1.4)
 SIZED = dataclasses.replace(
@@ -122,3 +125,53 @@ def test_a_run_too_short_to_say_leaves_nothing():
 def test_an_earlier_run_can_be_stored():
     left = EarlierRun(baseline=SIZED, ended_at_s=7.0, passed=True)
     assert msgspec.json.decode(msgspec.json.encode(left), type=EarlierRun) == left
+
+
+FIT = StepFit(
+    a_s_per_token=1e-3,
+    b_s_per_token2=1e-6,
+    narrowest=100,
+    widest=10_000,
+    expected_s=5.0,
+    measured_at_s=0.0,
+)
+
+
+def test_a_fit_comes_after_earlier_runs_and_before_own_early_steps():
+    fitted = of_fit(FIT, sized=True)
+    assert choose_baseline(None, [ran(10.0)], OWN, fitted).source is BaselineSource.EARLIER_RUNS
+    assert choose_baseline(None, [], OWN, fitted) == fitted
+    assert choose_baseline(None, [ran(10.0, passed=False)], None, fitted) == fitted
+    assert fitted.source is BaselineSource.SCALING_FIT
+    stated = choose_baseline(10.0, [], None, fitted)
+    assert (stated.median_s, stated.linear_s_per_width) == (10.0, pytest.approx(2e-3))
+
+
+def test_a_fit_judges_a_step_by_its_width_where_widths_are_known():
+    fitted = of_fit(FIT, sized=True)
+    wide = StepEvent(index=1, seconds=1.0, clock=StepClock.REPORTED, width=1_000)
+    assert expected_s(fitted, wide) == pytest.approx(1e-3 * 1_000 + 1e-6 * 1_000**2)
+    assert expected_s(of_fit(FIT, sized=False), wide) == 5.0
+
+
+@pytest.mark.parametrize(
+    ("changes", "sized", "there"),
+    [
+        ({}, False, True),
+        ({"expected_s": None}, True, True),
+        ({"expected_s": None}, False, False),
+        ({"expected_s": math.nan}, True, False),
+        ({"expected_s": 0.0}, True, False),
+        ({"a_s_per_token": -1.0}, True, False),
+        ({"b_s_per_token2": math.inf}, True, False),
+        ({"a_s_per_token": 0.0, "b_s_per_token2": 0.0}, True, False),
+        ({"narrowest": 0}, True, False),
+        ({"widest": 50}, True, False),
+    ],
+)
+def test_a_fit_that_cannot_be_is_no_baseline(changes, sized, there):
+    found = of_fit(dataclasses.replace(FIT, **changes), sized=sized)
+    assert (found is not None) is there
+    assert of_fit(None, sized=True) is None
+    if found is not None:
+        assert 0 < found.median_s < math.inf
