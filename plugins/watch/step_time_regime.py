@@ -9,9 +9,9 @@ run's own early steps; without one it is UNKNOWN, never PASS. Where widths or to
 is judged is how far a step is from t(w) = A*w + B*w^2.
 
 Blind spot: a run that is slow from its first step with no baseline that outlives it; give it
-``--expect-step`` or keep a fit for its name. Where sizes are not known, a schedule that changes them cannot be told from a
-slowdown. Pauses that the log names (evaluation, checkpoint) are no steps; a run that makes no
-steps at all is ``run_stalled``.
+``--expect-step`` or keep a fit for its name. Where sizes are not known, a schedule that changes
+them cannot be told from a slowdown. Pauses that the log names (evaluation, checkpoint) are no
+steps; a run that makes no steps at all is ``run_stalled``.
 
 When it fires: ``pfid steps LOG`` shows the segments. Look at ``recompile_limit`` first, then for a
 neighbour on the GPU, a lowered power limit, a slow disk. If the change is meant, relaunch with
