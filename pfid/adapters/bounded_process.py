@@ -11,9 +11,10 @@ import signal
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Final, Self
+
+from msgspec import Struct
 
 from pfid.domain.errors import PfidError
 
@@ -34,8 +35,7 @@ class CannotStartError(PfidError):
         self.missing = isinstance(error, FileNotFoundError)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finished:
+class Finished(Struct, frozen=True, kw_only=True):
     """How it went.
 
     Attributes:

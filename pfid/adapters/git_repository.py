@@ -10,11 +10,13 @@ import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from pfid.adapters.bounded_process import CannotStartError, Finished, found_program, run_bounded
 from pfid.domain.repository import GitFacts, GitProblem, GitSubmodule
-from pfid.formats.git_status import GitStatus, gitlinks, parse_status
+
+if TYPE_CHECKING:
+    from pfid.formats.git_status import GitStatus
 
 DEADLINE_S: Final = 20.0
 """For one look, all its commands together."""
@@ -98,6 +100,8 @@ class GitRepository:
 
     def _look(self) -> GitFacts:
         root = self._text("rev-parse", "--show-toplevel")
+        from pfid.formats.git_status import parse_status  # a launch outside of one needs none
+
         links = dict(self._links(root))
         filters = tuple(sorted(set(self._filters(root, links, _DEPTH_MAX))))
         off = tuple(f"filter.{name}.{key}" for name in filters for key in ("clean=", "process="))
@@ -156,6 +160,8 @@ class GitRepository:
     def _links(self, root: str) -> Iterator[tuple[str, str]]:
         """Submodules in the index and the commits it names; listing takes long, so only if any."""
         if os.path.lexists(f"{root}/.gitmodules"):
+            from pfid.formats.git_status import gitlinks
+
             yield from gitlinks(self._git("ls-files", "--stage", "-z", folder=root))
 
     def _filters(self, folder: str, links: Mapping[str, str], depth: int) -> Iterator[str]:
@@ -174,7 +180,7 @@ class GitRepository:
                 yield from self._filters(inner, dict(self._links(inner)), depth - 1)
 
     def _submodules(
-        self, root: str, links: Mapping[str, str], status: GitStatus
+        self, root: str, links: Mapping[str, str], status: "GitStatus"
     ) -> Iterator[GitSubmodule]:
         for path in sorted({*links, *status.submodules}):
             seen = status.submodules.get(path)

@@ -7,9 +7,10 @@ beside the one that stands, so that no crash in between looks like an edit.
 
 import hashlib
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from pfid.domain.errors import StateError
 from pfid.domain.provenance import Manifest
@@ -20,8 +21,7 @@ SEAL: Final = "provenance.json.sha256"
 NOTE: Final = "PROVENANCE-NOTE.md"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ManifestRead:
+class ManifestRead(Struct, frozen=True, kw_only=True):
     """A manifest as it lies on disk.
 
     Attributes:

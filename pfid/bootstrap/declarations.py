@@ -2,9 +2,10 @@
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from pfid.config.provenance import Provenance
 from pfid.domain.errors import ConfigError
@@ -15,8 +16,7 @@ SPEC: Final = "preflight.toml"
 NOTHING: Final = Provenance()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Declarations:
+class Declarations(Struct, frozen=True, kw_only=True):
     """What is declared.
 
     Attributes:

@@ -1,8 +1,9 @@
 """What ``git status --porcelain=v2 --branch -z`` and ``git ls-files --stage -z`` say."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct, field
 
 from pfid.domain.repository import CHANGES_MAX, GitChange, GitSubmodule
 
@@ -12,8 +13,7 @@ _FIELDS: Final = {"1": 7, "u": 9}
 _NULL_OID: Final = "0"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GitStatus:
+class GitStatus(Struct, frozen=True, kw_only=True):
     """A working tree, as ``git status`` tells it; see GitFacts for the fields."""
 
     commit: str | None

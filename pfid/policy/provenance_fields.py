@@ -1,9 +1,9 @@
 """The fields of a manifest: which there always are, and what each column is filled with."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from pfid.domain.provenance import Field, Source
@@ -35,16 +35,14 @@ VALUES_MAX: Final = 64
 """So many different observations of one field are kept."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class Said(Struct, frozen=True, kw_only=True):
     """One value, and who said it."""
 
     value: Any
     by: Source
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Heard:
+class Heard(Struct, frozen=True, kw_only=True):
     """What the processes of a run said about one key.
 
     Attributes:

@@ -1,16 +1,16 @@
 """Which interpreter a command trains with, as far as the command itself says."""
 
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 NOT_A_PYTHON: Final = "not_a_python"
 """The command is no interpreter and no script of one."""
 BEHIND_A_LAUNCHER: Final = "behind_a_launcher"
 """Something stands before it that may change its environment: name it in the spec."""
 
-_INTERPRETER: Final = re.compile(r"(python|pypy)[\d.]*t?\Z")
+_INTERPRETERS: Final = frozenset({"python", "pypy"})
 _CHANGES_ENVIRONMENT: Final = frozenset(
     {
         *("uv", "uvx", "poetry", "pdm", "hatch", "pixi", "conda", "mamba", "micromamba", "pipenv"),
@@ -35,8 +35,7 @@ _PYTHON_LAUNCHERS: Final = frozenset(
 _FLAGS: Final = frozenset({"-I", "-E", "-s", "-S", "-P"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrainingPython:
+class TrainingPython(Struct, frozen=True, kw_only=True):
     """Where to look.
 
     Attributes:
@@ -60,7 +59,7 @@ def training_python(argv: Sequence[str]) -> TrainingPython:
     for place, word in enumerate(argv):
         name = word.rpartition("/")[2]
         before = argv[:place]
-        if _INTERPRETER.match(name):
+        if name.rstrip("0123456789.t") in _INTERPRETERS:
             flags = _leading_flags(argv[place + 1 :])
             return TrainingPython(program=word, flags=flags, environ=environ)
         if name in _CHANGES_ENVIRONMENT:

@@ -17,10 +17,16 @@ _FILE_OF = {
     "PairedBucketSampler": "paired_bucket",
     "StepReporter": "step_reporter",
     "accepts": "signature",
+    "adapter_norms": "resolved",
     "cache_key": "content_key",
     "content_sha256": "content_key",
+    "implementations": "resolved",
+    "observe_adapter": "resolved",
+    "observe_model": "resolved",
+    "observe_template": "resolved",
     "optimizer_steps": "step_arithmetic",
     "step_time_summary": "step_times",
+    "template_sha256": "resolved",
     "warmup_steps_from_ratio": "step_arithmetic",
 }
 

@@ -18,8 +18,11 @@ def encode_manifest(manifest: Manifest) -> bytes:
 
     Bytes that are no text (a file name of another time) stand there as their escapes.
     """
-    data = text_only(msgspec.to_builtins(manifest))
-    return msgspec.json.format(msgspec.json.encode(data), indent=2) + b"\n"
+    try:
+        body = msgspec.json.encode(manifest)
+    except UnicodeEncodeError:
+        body = msgspec.json.encode(text_only(msgspec.to_builtins(manifest)))
+    return msgspec.json.format(body, indent=2) + b"\n"
 
 
 def decode_manifest(body: bytes, place: str) -> Manifest:

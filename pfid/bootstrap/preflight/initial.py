@@ -102,6 +102,15 @@ optional = []
 # [smoke]
 # run = "smoke"
 
+# What a run's provenance.json holds beside the rest (`pfid provenance show RUN`).
+# [provenance]
+# config = ["train.toml"]
+# datasets = ["data/"]
+# auxiliary = ["data/mask.json", "chat.jinja"]
+# artefacts = ["out/adapter_model.safetensors"]
+# [provenance.requested]
+# attn_implementation = "flex_attention"
+
 # log_rotates
 [log]
 path = "run.log"
