@@ -12,6 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from pfid.adapters.file_identity import file_id
+from pfid.analysis.launch_windows import LaunchWindows
 from pfid.analysis.step_statistics import StepStatistics
 from pfid.domain.provenance import Source
 from pfid.domain.step import StepEvent
@@ -72,6 +73,7 @@ class _Reading:
     def __init__(self) -> None:
         self._leading = Leading()
         self._statistics = StepStatistics()
+        self._launches = LaunchWindows()
         self._clock = ""
 
     def take(self, ordinal: int, events: Sequence[StepEvent]) -> None:
@@ -79,9 +81,11 @@ class _Reading:
             self._leading, counts, anew = hear(self._leading, ordinal, event)
             if anew:
                 self._statistics = StepStatistics()
-            if counts:
-                self._statistics.add(event)
-                self._clock = event.clock.value
+                self._launches = LaunchWindows()
+            timed = self._launches.take(event) if counts else None
+            if timed is not None:
+                self._statistics.add(timed)
+                self._clock = timed.clock.value
 
     def told(self) -> dict[str, Any] | None:
         """The figures, with the keys of ``pfid.trainer.step_time_summary``."""

@@ -13,7 +13,7 @@ from pfid.bootstrap.sources import Source
 from pfid.cli.gathering import gathered, nobody, not_chosen
 from pfid.cli.output import Exit, error, note
 from pfid.cli.report.document import Reported, report
-from pfid.cli.report.step_times import Text, recorded_logs, step_times
+from pfid.cli.report.step_times import Text, recorded_logs, reported_times, step_times
 from pfid.policy.run_choice import RunChoiceError
 from pfid.policy.standing import believed, gate_states
 from pfid.wire.snapshots import RunDetails
@@ -66,7 +66,8 @@ def _reported(
     source = (knows or snapshots)[0]
     states = gate_states(source.gates)
     gpus = gpus_of_run(snapshots, run_id)
-    timed, problems = step_times([Text(path=p) for p in logs] or recorded_logs(os.environ, run_id))
+    reported = () if logs else reported_times(os.environ, run_id)
+    timed, problems = (reported, ()) if reported else step_times(_texts(logs, run_id))
     for problem in problems:
         note(problem)
     return Reported(
@@ -81,6 +82,10 @@ def _reported(
         steps_s=timed or details.view.recent_step_s,
         whole=bool(timed),
     )
+
+
+def _texts(logs: Sequence[Path], run_id: str) -> Sequence[Text]:
+    return [Text(path=p) for p in logs] or recorded_logs(os.environ, run_id)
 
 
 def _write(ctx: click.Context, page: str, path: Path | None) -> None:

@@ -1,17 +1,21 @@
-"""Every step of a run in order, out of its own log; the daemon keeps the last few only."""
+"""Every step of a run in order, out of its own files; the daemon keeps the last few only."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
 
 from pfid.adapters.process_identity import machine_id
 from pfid.adapters.run_records import RunRecords
+from pfid.analysis.launch_windows import LaunchWindows
 from pfid.cli.log_files import BLOCK_BYTES, open_log
-from pfid.config.paths import user_state_dir
+from pfid.config.paths import steps_dir, user_state_dir
 from pfid.domain.errors import PfidError
-from pfid.domain.step import Phase
+from pfid.domain.step import Phase, StepEvent
 from pfid.formats.log_stream import LogParser
+from pfid.formats.steps_file import StepsFileParser
+from pfid.policy.leading_writer import Leading, hear
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +34,41 @@ def recorded_logs(environ: Mapping[str, str], run_id: str) -> tuple[Text, ...]:
         return ()
     logs = record.logs[:1] if record is not None else []
     return tuple(Text(path=Path(log.path), begins_at=log.begins_at) for log in logs)
+
+
+def reported_times(environ: Mapping[str, str], run_id: str) -> tuple[float, ...]:
+    """Seconds of every step as this user's run reported them from inside; () if it did not.
+
+    The lowest rank that reports speaks for all, its first writer first, as the daemon has it.
+    """
+    try:
+        folder = steps_dir(RunRecords(user_state_dir(environ, machine_id())).run_dir(run_id))
+        files = sorted(folder.glob("*.jsonl"), key=lambda file: (len(file.name), file.name))
+        events = [event for file in files for event in _reported(file)]
+    except (PfidError, OSError):
+        return ()
+    return _leading(events)
+
+
+def _reported(file: Path) -> list[StepEvent]:
+    parser, events = StepsFileParser(), []
+    with file.open("rb") as lines:
+        while block := lines.read(BLOCK_BYTES):
+            events += parser.feed(block)
+    return events + parser.finish()
+
+
+def _leading(events: Sequence[StepEvent]) -> tuple[float, ...]:
+    leading, launches = Leading(), LaunchWindows()
+    timed: list[float] = []
+    for event in events:
+        leading, counts, anew = hear(leading, 0, event)
+        if anew:
+            timed, launches = [], LaunchWindows()
+        whole = launches.take(event) if counts else None
+        if whole is not None and whole.phase is Phase.TRAIN and whole.seconds_per_step is not None:
+            timed.append(whole.seconds_per_step)
+    return tuple(timed)
 
 
 def step_times(logs: Sequence[Text]) -> tuple[tuple[float, ...], tuple[str, ...]]:
@@ -57,5 +96,7 @@ def _of(text: Text) -> list[float]:
     return [
         event.seconds_per_step
         for event in events
-        if event.phase is Phase.TRAIN and event.seconds_per_step is not None
+        if event.phase is Phase.TRAIN
+        and event.seconds_per_step is not None
+        and isfinite(event.seconds_per_step)
     ]
