@@ -10,17 +10,13 @@ import sys
 import time
 from collections.abc import Callable, MutableMapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Final
 
 from pfid.adapters.clocks import SystemClock
 from pfid.adapters.control_server import ControlServer
-from pfid.adapters.http_server import PageServer
 from pfid.adapters.oom_counter import OomCounter
 from pfid.adapters.own_log import OwnLog
-from pfid.adapters.page import Page, live_text
 from pfid.adapters.pidfd_poll import PidfdPoller
-from pfid.adapters.process_identity import machine_id
 from pfid.adapters.process_table import ProcessTable
 from pfid.adapters.run_history import RunHistory
 from pfid.adapters.scheduler import Scheduler
@@ -44,27 +40,17 @@ from pfid.bootstrap.gates import Gates
 from pfid.bootstrap.gpus import GpuJoint, gpu_box
 from pfid.bootstrap.notifying import Notifying
 from pfid.bootstrap.page_joint import PageJoint
+from pfid.bootstrap.page_making import no_page, page_joint
+from pfid.bootstrap.parts import built_parts
+from pfid.bootstrap.place import STATE_FILE, Place
 from pfid.bootstrap.proving import Proving
 from pfid.bootstrap.reloading import Reloading, certificates
-from pfid.config.address import Address, parse_address
-from pfid.config.load import ConfigFile
 from pfid.config.model import Config
-from pfid.config.paths import (
-    daemon_bind_socket,
-    daemon_state_dir,
-    engine_dir,
-    engine_socket,
-    user_state_dir,
-)
-from pfid.daemon.answering import Answering
 from pfid.daemon.core import Core
-from pfid.daemon.deaths import Deaths
-from pfid.daemon.finishing import Finishing
-from pfid.daemon.gpus import Gpus
+from pfid.daemon.due_work import JOBS
 from pfid.daemon.hooks import Hooks
 from pfid.daemon.judging import Judging
-from pfid.daemon.ledger import Ledger
-from pfid.daemon.loop import JOBS, Loop, Parts
+from pfid.daemon.loop import Loop
 from pfid.daemon.messages import (
     Committed,
     Died,
@@ -76,19 +62,12 @@ from pfid.daemon.messages import (
     StoreTrouble,
     ThreadEnded,
 )
-from pfid.daemon.plugins import Plugins
+from pfid.daemon.parts import Parts
 from pfid.daemon.ports import Ports
-from pfid.daemon.publishing import Publishing
-from pfid.daemon.reading import Reading
-from pfid.daemon.registering import Registering
-from pfid.daemon.resuming import Resumed, Resuming
-from pfid.daemon.trees import Trees
 from pfid.domain.errors import ConfigError, PfidError
-from pfid.domain.snapshot import SamplerView, Snapshot
+from pfid.domain.snapshot import SamplerView
 from pfid.host.configured_checks import problems_of_checks
 
-STATE_FILE: Final = "pfid.sqlite"
-PROOFS_FILE: Final = "proofs.json"
 SHOWN_EVENTS: Final = 200
 SWITCH_S: Final = 0.0005
 GC_YOUNG, GC_MIDDLE, GC_OLD = 20_000, 20, 1_000_000
@@ -99,60 +78,6 @@ _SAMPLERS: Final = {"proc": 5.0, "steps": 1.0}
 
 class BrokenError(PfidError):
     """A part of the daemon ended with an error, and the daemon with it."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """Where a daemon lives.
-
-    Attributes:
-        socket: of the control socket.
-        socket_mode: who may connect; 0666 for the box: what a user may do is decided by uid.
-        state_dir: for the state file.
-        proofs: file in which proofs are kept.
-        listen: addresses of the page.
-        history: folder of what ended runs leave to later ones, where the state does not last.
-        config: read again on SIGHUP.
-        engine_of: folder of the one run an embedded engine watches, None for the box.
-    """
-
-    socket: Path
-    socket_mode: int
-    state_dir: Path
-    proofs: Path
-    listen: tuple[Address, ...]
-    history: Path | None = None
-    config: ConfigFile = field(default_factory=ConfigFile)
-    engine_of: Path | None = None
-
-
-def box_place(config: Config, file: ConfigFile, environ: MutableMapping[str, str]) -> Place:
-    """The box's daemon: systemd's folders, configuration, or the fixed places."""
-    socket = Path(config.daemon.socket) if config.daemon.socket else daemon_bind_socket(environ)
-    state = config.daemon.state_directory
-    state_dir = Path(state) if state else daemon_state_dir(environ)
-    return Place(
-        socket=socket,
-        socket_mode=0o666,
-        state_dir=state_dir,
-        proofs=state_dir / PROOFS_FILE,
-        listen=tuple(parse_address(a) for a in config.page.listen),
-        config=file,
-    )
-
-
-def engine_place(run_dir: Path, environ: MutableMapping[str, str]) -> Place:
-    """One run's own engine, below its folder; proofs and history are its user's."""
-    kept = user_state_dir(environ, machine_id())
-    return Place(
-        socket=engine_socket(run_dir),
-        socket_mode=0o600,
-        state_dir=engine_dir(run_dir),
-        proofs=kept / PROOFS_FILE,
-        listen=(Address("127.0.0.1", 0),),
-        history=kept / "history",
-        engine_of=run_dir,
-    )
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -297,7 +222,7 @@ def build(place: Place, config: Config, environ: MutableMapping[str, str]) -> Da
         lambda token, at_s, mono_s: post(Died(token=token, at_s=at_s, monotonic_s=mono_s))
     )
     reader = ReaderJoint(post)
-    page = _page(place, config, log)
+    page = page_joint(place, config, log)
     embedded = place.engine_of is not None
     server = ControlServer(
         place.socket,
@@ -339,7 +264,7 @@ def build(place: Place, config: Config, environ: MutableMapping[str, str]) -> Da
     core.checks = gates.prove(config)
     judging = Judging(core, gates.plugins(post))
     gpus = GpuJoint(post, config, gates.foreign)
-    parts = _parts(core, judging, allow_fuse=embedded)
+    parts = built_parts(core, judging, allow_fuse=embedded)
     reloading = Reloading(
         file=place.config,
         certificates=lambda new: certificates(new, log, embedded=embedded),
@@ -351,7 +276,7 @@ def build(place: Place, config: Config, environ: MutableMapping[str, str]) -> Da
     )
     proving = Proving(gates, core, post, reloading.prepare)
     hooks = Hooks(
-        page=_no_page if page is None else page.serve,
+        page=no_page if page is None else page.serve,
         reload=proving.reload,
         prove=proving.ask,
         came=proving.take,
@@ -387,75 +312,12 @@ def build(place: Place, config: Config, environ: MutableMapping[str, str]) -> Da
     )
 
 
-def _parts(core: Core, judging: Judging, *, allow_fuse: bool) -> Parts:
-    reading = Reading(core, judging, allow_fuse=allow_fuse)
-    deaths = Deaths(core, judging, reading)
-    trees = Trees(core, judging, deaths, os.getpid())
-    publishing = Publishing(core)
-    ledger = Ledger(core)
-    answering = Answering(core, publishing)
-    finishing = Finishing(core, judging, reading, deaths, ledger)
-    return Parts(
-        core=core,
-        judging=judging,
-        reading=reading,
-        deaths=deaths,
-        trees=trees,
-        registering=Registering(core, judging, reading, deaths, trees),
-        answering=answering,
-        publishing=publishing,
-        ledger=ledger,
-        finishing=finishing,
-        gpus=Gpus(core, judging),
-        plugins=Plugins(core),
-        resuming=Resuming(
-            Resumed(
-                core=core,
-                judging=judging,
-                reading=reading,
-                deaths=deaths,
-                trees=trees,
-                on_disk=answering.committed,
-                leave_later=finishing.leave_later,
-            )
-        ),
-    )
-
-
 def _store_events(post: Callable[[Message], None]) -> StoreEvents:
     return StoreEvents(
         committed=lambda number: post(Committed(number=number)),
         trouble=lambda problem: post(StoreTrouble(problem=problem)),
         reset=lambda problem: post(StoreReset(problem=problem)),
     )
-
-
-def _page(place: Place, config: Config, log: OwnLog) -> PageJoint | None:
-    if not place.listen:
-        return None
-    secure = certificates(config, log, embedded=place.engine_of is not None)
-
-    def healthy() -> bool:
-        return joint.healthy()
-
-    server = PageServer(
-        place.listen,
-        live=lambda s: live_text(
-            time.time(), requests=s.requests, evicted=s.evicted, notices=joint.notices()
-        ),
-        healthy=healthy,
-        secure=secure,
-    )
-    page = Page(
-        exported_runs_max=config.page.exported_runs_max,
-        ended_run_linger_s=config.page.ended_run_linger_s,
-    )
-    joint = PageJoint(server=server, page=page)
-    return joint
-
-
-def _no_page(snapshot: Callable[[], Snapshot], urgent: bool) -> None:  # noqa: FBT001 - a hook
-    """No address to serve a page at."""
 
 
 def _write_metrics_url(place: Place, url: str | None) -> None:

@@ -15,7 +15,8 @@ from pfid.adapters.lean_libraries import load_lean
 
 load_lean()
 
-from pfid.bootstrap.daemon import BrokenError, Daemon, box_place, build, engine_place  # noqa: E402 - after it
+from pfid.bootstrap.daemon import BrokenError, Daemon, build  # noqa: E402 - after it
+from pfid.bootstrap.place import box_place, engine_place  # noqa: E402
 from pfid.config.load import ConfigFile  # noqa: E402
 from pfid.config.paths import config_file  # noqa: E402
 from pfid.domain.errors import ConfigError, PfidError  # noqa: E402

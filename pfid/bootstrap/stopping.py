@@ -213,8 +213,8 @@ def _announce(
     intent = StopIntent(run_id=target.run_id, why=why)
     told = {who: _tell(socket, intent) for who, socket in watchers.items()}
     if None not in told.values():
-        said = "; ".join(f"{who}: {problem}" for who, problem in told.items())
-        say(f"no watcher was told who stops {target.run_id} ({said})")
+        why_not = "; ".join(f"{who}: {problem}" for who, problem in told.items())
+        say(f"no watcher was told who stops {target.run_id} ({why_not})")
 
 
 def _tell(socket: Path, intent: StopIntent) -> str | None:

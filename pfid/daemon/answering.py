@@ -8,7 +8,7 @@ from typing import Any, Final
 from pfid.daemon.core import Core, public
 from pfid.daemon.messages import Asked, EventsFound, OldRunFound
 from pfid.daemon.publishing import Publishing
-from pfid.daemon.registering import ROOT_UID, RefusalError
+from pfid.daemon.refusal import ROOT_UID, RefusalError
 from pfid.daemon.tracked import TrackedRun
 from pfid.domain.names import RunId
 from pfid.domain.run import OperatorStop

@@ -4,10 +4,10 @@ from typing import Final
 
 from pfid.daemon.core import Core
 from pfid.daemon.deaths import Deaths
+from pfid.daemon.handed import stored_name
 from pfid.daemon.judging import Judging
 from pfid.daemon.ledger import Ledger, run_body
 from pfid.daemon.reading import Reading
-from pfid.daemon.registering import stored_name
 from pfid.daemon.tracked import TrackedRun
 
 WITH_MEMBERS_S: Final = 30.0

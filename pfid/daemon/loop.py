@@ -7,17 +7,10 @@ come earlier or not at all. Nothing here waits for a disk, a client or a run's f
 import queue
 import signal
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
-from pfid.daemon.answering import Answering
-from pfid.daemon.core import BOX_SUBJECT, Core
-from pfid.daemon.deaths import Deaths
-from pfid.daemon.finishing import Finishing
-from pfid.daemon.gpus import Gpus
+from pfid.daemon.due_work import DueWork
 from pfid.daemon.hooks import Came, Hooks
-from pfid.daemon.judging import GPUS_SUBJECT, Judging
-from pfid.daemon.ledger import Ledger
 from pfid.daemon.messages import (
     Asked,
     ClientLeft,
@@ -44,16 +37,11 @@ from pfid.daemon.messages import (
     ThreadEnded,
     WorkerVerdict,
 )
-from pfid.daemon.plugins import Plugins
-from pfid.daemon.publishing import Publishing
-from pfid.daemon.reading import Reading
-from pfid.daemon.registering import Registering
+from pfid.daemon.own_health import OwnHealth
+from pfid.daemon.parts import Parts
 from pfid.daemon.requests import Acts, Requests, cannot_write
-from pfid.daemon.resuming import Resuming
-from pfid.daemon.tracked import TrackedRun
-from pfid.daemon.trees import Trees
 from pfid.domain.names import RunId
-from pfid.domain.snapshot import DaemonHealth, Snapshot
+from pfid.domain.snapshot import Snapshot
 
 TURN_MESSAGES: Final = 256
 TURN_S: Final = 0.005
@@ -65,34 +53,6 @@ ANSWER_S: Final = 0.0005
 """... and so long for the answer to leave, ..."""
 BREATH_SHARE: Final = 0.25
 """... and no more than this share of its time: what is due must not wait for ever."""
-JOB_SLACK_S: Final = 1.0
-"""A job the scheduler has not fired by then is run anyway, and that is counted."""
-
-SWEEP: Final = "sweep"
-RENDER: Final = "render"
-RETENTION: Final = "retention"
-PROOF_AGE: Final = "proof_age"
-JOBS: Final = {SWEEP: 5.0, RENDER: 1.0, RETENTION: 3600.0, PROOF_AGE: 600.0}
-"""Periodic jobs and their intervals, seconds."""
-
-
-@dataclass(slots=True, eq=False, kw_only=True)
-class Parts:
-    """The loop's members, built over one core."""
-
-    core: Core
-    judging: Judging
-    reading: Reading
-    deaths: Deaths
-    trees: Trees
-    registering: Registering
-    answering: Answering
-    publishing: Publishing
-    ledger: Ledger
-    finishing: Finishing
-    resuming: Resuming
-    gpus: Gpus
-    plugins: Plugins
 
 
 class Loop:
@@ -130,6 +90,7 @@ class Loop:
             ),
         )
         self._core = parts.core
+        self._due_work = DueWork(parts, hooks, self.snapshot)
         self._inbox = inbox
         self._hooks = hooks
         self._watchdog_s = None if watchdog_s is None else watchdog_s / 2
@@ -137,17 +98,8 @@ class Loop:
         self._stopping = False
         self.broken = ""
         """Why the daemon may not go on; "" while it may."""
-        now_s = self._core.now_s()
-        self.health = DaemonHealth(
-            started_at_s=now_s, ready=False, last_iteration_s=now_s, config_loaded_s=now_s
-        )
+        self._health = OwnHealth(self._core.now_s())
         self._breath_ends_s = self._next_breath_s = 0.0
-        self._iterations = 0
-        self._busy_s = 0.0
-        self._ended_at_s: float | None = None
-        self._config_ok = True
-        self._config_loaded_s = now_s
-        self._ready = False
 
     @property
     def stopping(self) -> bool:
@@ -160,7 +112,7 @@ class Loop:
 
     def set_ready(self) -> None:
         """The self-test is passed and the sockets are bound."""
-        self._ready = True
+        self._health.ready = True
 
     def run(self) -> None:
         """Turn after turn, until told to stop."""
@@ -170,11 +122,7 @@ class Loop:
 
     def begin(self) -> None:
         """Make the periodic work due for the first time."""
-        now_s = self._core.monotonic_s()
-        for job, every_s in JOBS.items():
-            self._core.due.set(("job", job), now_s + min(every_s, 1.0) + JOB_SLACK_S)
-        self._core.due.set(("box", BOX_SUBJECT), now_s)
-        self._core.due.set(("gpus", GPUS_SUBJECT), now_s)
+        self._due_work.begin()
 
     def turn(self) -> None:
         """One complete iteration."""
@@ -188,9 +136,7 @@ class Loop:
             self._parts.trees.go_on()
             self._parts.ledger.flush()
         ended_s = self._core.monotonic_s()
-        self._iterations += 1
-        self._busy_s += ended_s - began_s
-        self._ended_at_s = self._core.now_s()
+        self._health.turned(ended_s - began_s, self._core.now_s())
         self._feed_watchdog(ended_s)
 
     def _write_news(self) -> None:
@@ -273,7 +219,7 @@ class Loop:
             case Committed():
                 self._committed(message)
             case JobFired():
-                self._fired(message.job)
+                self._due_work.fired(message.job)
             case GpuHeard():
                 parts.gpus.heard(message)
             case GpuSamplerLost():
@@ -348,13 +294,13 @@ class Loop:
         self._requests.came(came)
 
     def _reloaded(self, came: Came) -> None:
-        self._config_ok = not came.problem
+        self._health.config_ok = not came.problem
         if came.problem:
             self._core.ports.log.say(
                 "error", "configuration refused, the old one stays", problem=came.problem
             )
         else:
-            self._config_loaded_s = self._core.now_s()
+            self._health.config_loaded_s = self._core.now_s()
             for run in self._core.living():
                 self._parts.judging.poke(run, ("run", "steps", "log"))
         self._core.snapshot_stale = self._core.urgent = True
@@ -375,91 +321,20 @@ class Loop:
         )
         self._stopping = True
 
-    def _fired(self, job: str) -> None:
-        """The scheduler came first: the job is due now."""
-        self._core.due.set(("job", job), self._core.monotonic_s())
-
     def _do_due(self) -> None:
         """Do what is due, oldest first; a message that comes meanwhile goes first."""
         began_s = now_s = self._core.monotonic_s()
         while (due := self._core.due.pop(now_s)) is not None:
             (kind, what), _ = due
-            self._guarded(self._do, kind, what)
+            self._guarded(self._due_work.do, kind, what)
             now_s = self._core.monotonic_s()
             if now_s - began_s > TURN_S or not self._inbox.empty():
                 return
 
-    def _do(self, kind: str, what: str | int) -> None:
-        parts = self._parts
-        if kind == "status" and isinstance(what, int):
-            parts.deaths.ask_status(what)
-            return
-        if kind == "follow" and isinstance(what, int):
-            parts.answering.waited_enough(what)
-            return
-        if kind == "job":
-            self._job(str(what))
-            return
-        if kind == "box":
-            parts.judging.box_due()
-            return
-        if kind == "gpus":
-            parts.judging.gpus_due()
-            return
-        if kind == "unobserved":
-            parts.resuming.unobserved(RunId(str(what)))
-            return
-        run = self._core.runs.get(RunId(str(what)))
-        if run is not None:
-            self._do_for_run(kind, run)
-
-    def _do_for_run(self, kind: str, run: TrackedRun) -> None:
-        if kind == "judge":
-            self._parts.judging.run_due(run)
-        elif kind == "drained":
-            self._parts.deaths.drained(run)
-        elif kind == "final":
-            self._parts.finishing.finish(run)
-        elif kind == "leave":
-            self._parts.finishing.leave(run)
-        elif kind.startswith("early"):
-            self._parts.trees.look()
-
-    def _job(self, job: str) -> None:
-        every_s = JOBS[job]
-        self._core.due.set(("job", job), self._core.monotonic_s() + every_s + JOB_SLACK_S)
-        if job == SWEEP:
-            self._parts.trees.begin()
-            self._parts.judging.overdue()
-            self._parts.ledger.checkpoint()
-        elif job == RENDER:
-            urgent, self._core.urgent = self._core.urgent, False
-            self._hooks.page(self.snapshot, urgent)
-        elif job == RETENTION:
-            self._parts.ledger.expire()
-        elif job == PROOF_AGE:
-            self._hooks.prove(None)
-
     def snapshot(self) -> Snapshot:
         """This moment, whole."""
-        core = self._core
-        health = DaemonHealth(
-            started_at_s=self.health.started_at_s,
-            ready=self._ready,
-            last_iteration_s=self._ended_at_s or self.health.started_at_s,
-            iterations=self._iterations,
-            iteration_seconds=self._busy_s,
-            config_loaded_s=self._config_loaded_s,
-            config_ok=self._config_ok,
-            store_problem=core.store_problem,
-            selftest_last_success_s=dict(core.checks.legs),
-            selftest_detection_s=dict(core.detection_s),
-            log_messages=dict(core.ports.log.counts),
-            plugin_errors={name: dict(hooks) for name, hooks in core.plugin_errors.items()},
-            plugin_worker_ends=dict(core.plugin_worker_ends),
-        )
-        core.snapshot_stale = False
-        return self._parts.publishing.snapshot(health)
+        self._core.snapshot_stale = False
+        return self._parts.publishing.snapshot(self._health.view(self._core))
 
     def _status_line(self) -> str:
         living = sum(1 for _ in self._core.living())

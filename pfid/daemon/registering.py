@@ -4,14 +4,16 @@ The pidfd decides who is meant and whose it is; what the message says about a pr
 believed where nothing can be read any more. A registration is acknowledged once it is on disk.
 """
 
-from dataclasses import dataclass, field
 from typing import Final
 
 from pfid.daemon.core import Core
 from pfid.daemon.deaths import Deaths
+from pfid.daemon.handed import Handed, sorted_out, stored_name
 from pfid.daemon.judging import Judging
 from pfid.daemon.messages import Asked, Died
+from pfid.daemon.quotas import within_quota
 from pfid.daemon.reading import Reading
+from pfid.daemon.refusal import ROOT_UID, RefusalError
 from pfid.daemon.tracked import Member, TrackedRun
 from pfid.daemon.trees import EARLY_S, Trees
 from pfid.domain.identity import Identified, ProcessIdentity
@@ -19,58 +21,10 @@ from pfid.domain.names import RUN_NAME_MAX_CHARS, RunId, RunName, run_id
 from pfid.domain.run import OperatorStop, Run, RunSource
 from pfid.formats.untrusted import printable
 from pfid.policy import progress
-from pfid.wire.control import (
-    Ended,
-    HandedLog,
-    HandOver,
-    Refused,
-    Register,
-    Role,
-    StopIntent,
-)
-from pfid.wire.reader import StreamKind
-from pfid.workers.closing import CLOSER
+from pfid.wire.control import Ended, HandOver, Register, StopIntent
 
-ROOT_UID: Final = 0
 TEXT_CHARS: Final = 200
 WHY_CHARS: Final = 500
-_KIND: Final = {Role.LOG: StreamKind.LOG, Role.STEPS: StreamKind.STEPS}
-
-
-@dataclass(slots=True)
-class Handed:
-    """Descriptors of one request by role; whatever is not taken is closed."""
-
-    pidfds: list[int] = field(default_factory=list)
-    files: list[tuple[StreamKind, int, HandedLog]] = field(default_factory=list)
-
-    def close(self) -> None:
-        """Close what is left."""
-        for fd in (*self.pidfds, *(fd for _, fd, _ in self.files)):
-            CLOSER.close(fd)
-        self.pidfds.clear()
-        self.files.clear()
-
-
-class RefusalError(Exception):
-    """Carries the reply; never leaves this package."""
-
-    def __init__(self, code: str, message: str, remedy: str = "") -> None:
-        """Build the reply."""
-        super().__init__(message)
-        self.reply = Refused(code=code, message=message, remedy=remedy)
-
-
-def sorted_out(roles: list[Role], logs: list[HandedLog], fds: tuple[int, ...]) -> Handed:
-    """Put descriptors in their places; what ``logs`` does not speak of is a fresh file."""
-    handed = Handed()
-    said = iter(logs)
-    for role, fd in zip(roles, fds, strict=True):
-        if role is Role.PIDFD:
-            handed.pidfds.append(fd)
-        else:
-            handed.files.append((_KIND[role], fd, next(said, HandedLog())))
-    return handed
 
 
 class Registering:
@@ -109,7 +63,7 @@ class Registering:
         if who is None:
             raise RefusalError("bad_descriptor", "the handed-over pidfd is none")
         uid = self._owner(asked, who)
-        self._within_quota(uid, 1 + len(handed.files), asked)
+        within_quota(self._core, uid, 1 + len(handed.files), asked)
         tracked = self._tracked(request, who, uid, asked)
         self._take_process(tracked, who, handed)
         self._core.runs[tracked.run_id] = tracked
@@ -123,26 +77,6 @@ class Registering:
                 "not_yours", "the process belongs to another user", "ask its owner, or root"
             )
         return asked.uid if who.uid is None else who.uid
-
-    def _within_quota(self, uid: int, descriptors: int, asked: Asked) -> None:
-        if asked.uid == ROOT_UID or self._core.embedded:
-            return
-        quotas = self._core.config.quotas
-        own = [r for r in self._core.living() if r.run.uid == uid]
-        held = sum(1 + sum(s.fd is not None for s in r.streams) for r in own)
-        if len(own) + 1 > quotas.runs_per_user:
-            raise RefusalError(
-                "quota",
-                f"{len(own)} runs of this user are watched; {quotas.runs_per_user} are allowed",
-                "wait for some to end, or have quotas.runs_per_user raised",
-            )
-        if held + descriptors > quotas.descriptors_per_user:
-            raise RefusalError(
-                "quota",
-                f"{held} descriptors of this user are held; "
-                f"{quotas.descriptors_per_user} are allowed",
-                "hand over fewer files, or have quotas.descriptors_per_user raised",
-            )
 
     def _tracked(self, request: Register, who: Identified, uid: int, asked: Asked) -> TrackedRun:
         run = self._run(request, who, uid)
@@ -293,7 +227,7 @@ class Registering:
                 raise RefusalError("no_such_run", f"{run.run_id} has ended")
             if handed.pidfds and run.root is None:
                 self._take_back(run, handed)
-            self._within_quota(run.run.uid, len(handed.files), asked)
+            within_quota(self._core, run.run.uid, len(handed.files), asked)
             if request.replace_logs:
                 self._reading.replace(run)
             self._take_files(run, handed)
@@ -353,14 +287,3 @@ class Registering:
 
 def _same_start(ours: int | None, said: int | None) -> bool:
     return ours is None or said is None or ours == said
-
-
-def stored_name(run: str, part: str) -> str:
-    """Name under which the service manager keeps a descriptor: ``p`` the pidfd, a number a file."""
-    return f"{run}.{part}"
-
-
-def parse_stored_name(name: str) -> tuple[str, str] | None:
-    """Run and part of a stored descriptor's name, None if it is not one of ours."""
-    run, dot, part = name.rpartition(".")
-    return (run, part) if dot and (part == "p" or part.isdigit()) else None

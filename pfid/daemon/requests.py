@@ -10,7 +10,8 @@ from pfid.daemon.gpus import Gpus
 from pfid.daemon.hooks import Came
 from pfid.daemon.ledger import Ledger
 from pfid.daemon.messages import Asked, EventsFound, OldRunFound
-from pfid.daemon.registering import ROOT_UID, RefusalError, Registering
+from pfid.daemon.refusal import ROOT_UID, RefusalError
+from pfid.daemon.registering import Registering
 from pfid.domain.snapshot import Snapshot
 from pfid.wire.control import (
     AlertsLeg,

@@ -14,11 +14,11 @@ from pfid.analysis.launch_windows import LaunchWindows
 from pfid.analysis.step_statistics import StepStatistics
 from pfid.daemon.core import Core
 from pfid.daemon.deaths import Deaths, unseen_death
+from pfid.daemon.handed import parse_stored_name, stored_name
 from pfid.daemon.judging import Judging
 from pfid.daemon.ledger import settling_key
 from pfid.daemon.messages import Died
 from pfid.daemon.reading import Reading
-from pfid.daemon.registering import parse_stored_name, stored_name
 from pfid.daemon.tracked import Judged, Member, Stream, TrackedRun, Usage
 from pfid.daemon.trees import Trees
 from pfid.domain.errors import StateError

@@ -4,9 +4,9 @@ from typing import Final
 
 import msgspec
 
-from pfid.domain.errors import WireError
 from pfid.domain.gpu import GpuFacts, GpuSample, XidEvent
 from pfid.spec.ports.gpus import SamplerProblem
+from pfid.wire.worker_codec import WorkerCodec
 
 
 class PluginPlace(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,35 +76,7 @@ class Beat(_Report, frozen=True, kw_only=True, tag="beat"):
 
 Report = Opened | Read | Trouble | Beat
 
-_order_decoder: Final = msgspec.msgpack.Decoder(Configure)
-_report_decoder: Final = msgspec.msgpack.Decoder(Report)
-_encoder: Final = msgspec.msgpack.Encoder()
-
-
-def encode(message: Configure | Report) -> bytes:
-    """Return the msgpack of a message, without a frame."""
-    return _encoder.encode(message)
-
-
-def decode_order(body: bytes) -> Configure:
-    """Read an order.
-
-    Raises:
-        WireError: naming the place that is malformed.
-    """
-    try:
-        return _order_decoder.decode(body)
-    except (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError) as error:
-        raise WireError(f"order is malformed: {error}") from error
-
-
-def decode_report(body: bytes) -> Report:
-    """Read a report.
-
-    Raises:
-        WireError: naming the place that is malformed.
-    """
-    try:
-        return _report_decoder.decode(body)
-    except (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError) as error:
-        raise WireError(f"report is malformed: {error}") from error
+_codec: Final = WorkerCodec[Configure, Report](Configure, Report)
+encode: Final = _codec.encode
+decode_order: Final = _codec.decode_order
+decode_report: Final = _codec.decode_report

@@ -9,13 +9,13 @@ from typing import Any, Final
 
 import msgspec
 
-from pfid.domain.errors import WireError
 from pfid.domain.gate import Gate
 from pfid.domain.outcome import Outcome
 from pfid.domain.verdict import Entity, Verdict
 from pfid.policy.hysteresis import Settling
 from pfid.spec.check import AnyCheck, Hysteresis, Scope, Severity, Stage
 from pfid.spec.limits import units
+from pfid.wire.worker_codec import WorkerCodec
 from pfid.wire.worlds import WorldData
 
 
@@ -148,42 +148,7 @@ def _plain(value: Any) -> Any:
     raise NotImplementedError(f"{type(value).__name__} is no plain data")
 
 
-_order_decoder: Final = msgspec.msgpack.Decoder(Order)
-_report_decoder: Final = msgspec.msgpack.Decoder(Report)
-_encoder: Final = msgspec.msgpack.Encoder(enc_hook=_plain)
-
-
-def encode(message: Order | Report) -> bytes:
-    """Return the msgpack of a message, without a frame.
-
-    Raises:
-        WireError: if it holds what no message can (a verdict of a plugin may hold anything).
-    """
-    try:
-        return _encoder.encode(message)
-    except (TypeError, ValueError, NotImplementedError, RecursionError, OverflowError) as error:
-        raise WireError(f"message cannot be written: {error}") from error
-
-
-def decode_order(body: bytes) -> Order:
-    """Read an order.
-
-    Raises:
-        WireError: naming the place that is malformed.
-    """
-    try:
-        return _order_decoder.decode(body)
-    except (msgspec.DecodeError, msgspec.ValidationError) as error:
-        raise WireError(f"order is malformed: {error}") from error
-
-
-def decode_report(body: bytes) -> Report:
-    """Read a report.
-
-    Raises:
-        WireError: naming the place that is malformed.
-    """
-    try:
-        return _report_decoder.decode(body)
-    except (msgspec.DecodeError, msgspec.ValidationError) as error:
-        raise WireError(f"report is malformed: {error}") from error
+_codec: Final = WorkerCodec[Order, Report](Order, Report, _plain)
+encode: Final = _codec.encode
+decode_order: Final = _codec.decode_order
+decode_report: Final = _codec.decode_report

@@ -10,9 +10,9 @@ from typing import Any, Final
 
 import msgspec
 
-from pfid.domain.errors import WireError
 from pfid.domain.log_facts import LogFacts
 from pfid.domain.step import Phase, StepEvent
+from pfid.wire.worker_codec import WorkerCodec
 
 
 class StreamKind(Enum):
@@ -168,35 +168,7 @@ class Beat(_Report, tag="beat", frozen=True, kw_only=True):
 
 Report = Batch | Closed | Beat
 
-_order_decoder: Final = msgspec.msgpack.Decoder(Order)
-_report_decoder: Final = msgspec.msgpack.Decoder(Report)
-_encoder: Final = msgspec.msgpack.Encoder()
-
-
-def encode(message: Order | Report) -> bytes:
-    """Return the msgpack of a message, without a frame."""
-    return _encoder.encode(message)
-
-
-def decode_order(body: bytes) -> Order:
-    """Read an order.
-
-    Raises:
-        WireError: naming the place that is malformed.
-    """
-    try:
-        return _order_decoder.decode(body)
-    except (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError) as error:
-        raise WireError(f"order is malformed: {error}") from error
-
-
-def decode_report(body: bytes) -> Report:
-    """Read a report.
-
-    Raises:
-        WireError: naming the place that is malformed.
-    """
-    try:
-        return _report_decoder.decode(body)
-    except (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError) as error:
-        raise WireError(f"report is malformed: {error}") from error
+_codec: Final = WorkerCodec[Order, Report](Order, Report)
+encode: Final = _codec.encode
+decode_order: Final = _codec.decode_order
+decode_report: Final = _codec.decode_report

@@ -6,18 +6,15 @@ from types import SimpleNamespace
 
 import pytest
 
-from pfid.bootstrap.daemon import _parts
+from pfid.bootstrap.parts import built_parts
 from pfid.daemon.core import Checks, Core
+from pfid.daemon.due_work import JOB_SLACK_S, JOBS, RENDER, SWEEP
 from pfid.daemon.hooks import Came, Hooks
 from pfid.daemon.judging import OVERDUE_LEAST_S, Judging
 from pfid.daemon.loop import (
     ANSWER_S,
     BREATH_S,
     BREATH_SHARE,
-    JOB_SLACK_S,
-    JOBS,
-    RENDER,
-    SWEEP,
     Loop,
 )
 from pfid.daemon.messages import (
@@ -110,7 +107,7 @@ class World:
             checks=checks or Checks(),
         )
         self.core = core
-        parts = _parts(core, Judging(core, plugins), allow_fuse=False)
+        parts = built_parts(core, Judging(core, plugins), allow_fuse=False)
         known = {name: lambda *_, **__: None for name in Hooks.__dataclass_fields__}
         self.came: list[Came] = []
         self.reloads: list[int | None] = []

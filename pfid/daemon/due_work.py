@@ -1,0 +1,96 @@
+"""What the loop does when its time has come: periodic jobs, checks, what was put off."""
+
+from collections.abc import Callable
+from typing import Final
+
+from pfid.daemon.core import BOX_SUBJECT
+from pfid.daemon.hooks import Hooks
+from pfid.daemon.judging import GPUS_SUBJECT
+from pfid.daemon.parts import Parts
+from pfid.daemon.tracked import TrackedRun
+from pfid.domain.names import RunId
+from pfid.domain.snapshot import Snapshot
+
+JOB_SLACK_S: Final = 1.0
+"""A job the scheduler has not fired by then is run anyway, and that is counted."""
+
+SWEEP: Final = "sweep"
+RENDER: Final = "render"
+RETENTION: Final = "retention"
+PROOF_AGE: Final = "proof_age"
+JOBS: Final = {SWEEP: 5.0, RENDER: 1.0, RETENTION: 3600.0, PROOF_AGE: 600.0}
+"""Periodic jobs and their intervals, seconds."""
+
+
+class DueWork:
+    """By kind and by what it is about, as it was put down in the due-times."""
+
+    def __init__(self, parts: Parts, hooks: Hooks, snapshot: Callable[[], Snapshot]) -> None:
+        """Work with these; ``snapshot`` makes one."""
+        self._parts = parts
+        self._hooks = hooks
+        self._snapshot = snapshot
+
+    def begin(self) -> None:
+        """Make the periodic work due for the first time."""
+        now_s = self._parts.core.monotonic_s()
+        for job, every_s in JOBS.items():
+            self._parts.core.due.set(("job", job), now_s + min(every_s, 1.0) + JOB_SLACK_S)
+        self._parts.core.due.set(("box", BOX_SUBJECT), now_s)
+        self._parts.core.due.set(("gpus", GPUS_SUBJECT), now_s)
+
+    def fired(self, job: str) -> None:
+        """The scheduler came first: the job is due now."""
+        self._parts.core.due.set(("job", job), self._parts.core.monotonic_s())
+
+    def do(self, kind: str, what: str | int) -> None:
+        """Do one thing that is due."""
+        parts = self._parts
+        if kind == "status" and isinstance(what, int):
+            parts.deaths.ask_status(what)
+            return
+        if kind == "follow" and isinstance(what, int):
+            parts.answering.waited_enough(what)
+            return
+        if kind == "job":
+            self._job(str(what))
+            return
+        if kind == "box":
+            parts.judging.box_due()
+            return
+        if kind == "gpus":
+            parts.judging.gpus_due()
+            return
+        if kind == "unobserved":
+            parts.resuming.unobserved(RunId(str(what)))
+            return
+        run = self._parts.core.runs.get(RunId(str(what)))
+        if run is not None:
+            self._for_run(kind, run)
+
+    def _for_run(self, kind: str, run: TrackedRun) -> None:
+        if kind == "judge":
+            self._parts.judging.run_due(run)
+        elif kind == "drained":
+            self._parts.deaths.drained(run)
+        elif kind == "final":
+            self._parts.finishing.finish(run)
+        elif kind == "leave":
+            self._parts.finishing.leave(run)
+        elif kind.startswith("early"):
+            self._parts.trees.look()
+
+    def _job(self, job: str) -> None:
+        core = self._parts.core
+        core.due.set(("job", job), core.monotonic_s() + JOBS[job] + JOB_SLACK_S)
+        if job == SWEEP:
+            self._parts.trees.begin()
+            self._parts.judging.overdue()
+            self._parts.ledger.checkpoint()
+        elif job == RENDER:
+            urgent, core.urgent = core.urgent, False
+            self._hooks.page(self._snapshot, urgent)
+        elif job == RETENTION:
+            self._parts.ledger.expire()
+        elif job == PROOF_AGE:
+            self._hooks.prove(None)
