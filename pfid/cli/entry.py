@@ -30,6 +30,7 @@ COMMANDS: Final = {
     "steps": "Read step times out of logs.",
     "stop": "Stop a run, recording who and why.",
     "trace": "Say where device time goes, out of profiler traces.",
+    "triage": "Say where the step time goes, on one page, cheapest question first.",
 }
 """Every command with its line of help; module ``pfid.cli.NAME`` holds it as ``command``."""
 

@@ -1,0 +1,131 @@
+"""What can be done about a slow step, and what somebody has measured to be of no use.
+
+Source: playbook sections 1, 3.2, 6 and 7. A lever that a ledger of claims holds as a measured
+negative is not recommended again; the claim that says so stands in its place.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+_PARTS: Final = re.compile(r"[^a-z0-9]+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lever:
+    """One thing to do.
+
+    Attributes:
+        key: its name here.
+        text: what to do, in words.
+        names: how a claim may call it.
+    """
+
+    key: str
+    text: str
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Negative:
+    """A claim that a lever is of no use: its key, and its words."""
+
+    key: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dropped:
+    """A lever that is not recommended, and the claim that says why."""
+
+    lever: Lever
+    negative: Negative
+
+
+CUDA_GRAPHS: Final = Lever(
+    key="cuda_graphs", text="CUDA graphs", names=("cuda graph", "cuda graphs", "cudagraphs")
+)
+COMPILE: Final = Lever(
+    key="torch_compile",
+    text="torch.compile",
+    names=("torch compile", "compile", "fused elementwise"),
+)
+BIGGER_BATCH: Final = Lever(
+    key="bigger_batch", text="a bigger micro-batch", names=("bigger batch", "bigger micro batch")
+)
+BUCKETING: Final = Lever(
+    key="bucketing",
+    text="bucket to pair, shuffle to mix (pfid.trainer.PairedBucketSampler)",
+    names=("bucketing", "bucket to pair", "length bucket", "group by length", "sampler"),
+)
+FEED: Final = Lever(
+    key="feeding",
+    text="feed the device: data loader workers, pinned memory, prefetch",
+    names=("data loader", "dataloader", "prefetch", "pinned memory"),
+)
+OVERLAP: Final = Lever(
+    key="overlap",
+    text="overlap communication with computation, or send less",
+    names=("overlap communication", "communication overlap", "gradient compression"),
+)
+FLEX: Final = Lever(
+    key="flex_attention", text="flex_attention with a BlockMask", names=("flex attention",)
+)
+FLASH_2: Final = Lever(
+    key="flash_attention_2",
+    text="flash_attention_2 (head dimensions up to 256; all layers or none)",
+    names=("flash attention 2", "flashattention 2", "fa2"),
+)
+FLASH_4: Final = Lever(
+    key="flash_attention_4",
+    text="flash_attention_4, where the card's generation has it",
+    names=("flash attention 4", "flashattention 4", "fa4"),
+)
+GROUPED_MM: Final = Lever(
+    key="grouped_mm",
+    text="one grouped GEMM for all experts",
+    names=("grouped mm", "grouped gemm", "fused moe kernel"),
+)
+FUSED_LOSS: Final = Lever(
+    key="fused_loss",
+    text="a fused linear cross entropy",
+    names=("fused linear ce", "fused linear cross entropy", "liger kernel", "liger"),
+)
+LEVERS: Final = (
+    CUDA_GRAPHS,
+    COMPILE,
+    BIGGER_BATCH,
+    BUCKETING,
+    FEED,
+    OVERLAP,
+    FLEX,
+    FLASH_2,
+    FLASH_4,
+    GROUPED_MM,
+    FUSED_LOSS,
+)
+
+
+def sifted(
+    levers: Iterable[Lever], negatives: Sequence[Negative]
+) -> tuple[tuple[Lever, ...], tuple[Dropped, ...]]:
+    """Part levers into those to recommend and those that were measured to be of no use."""
+    kept, dropped = [], []
+    for lever in levers:
+        against = next((one for one in negatives if speaks_of(one, lever)), None)
+        if against is None:
+            kept.append(lever)
+        else:
+            dropped.append(Dropped(lever=lever, negative=against))
+    return tuple(kept), tuple(dropped)
+
+
+def speaks_of(negative: Negative, lever: Lever) -> bool:
+    """Whether a claim is about a lever: by its key, or by whole words of its text."""
+    said = f" {_words(negative.key)} {_words(negative.text)} "
+    return any(f" {_words(name)} " in said for name in (lever.key, *lever.names))
+
+
+def _words(text: str) -> str:
+    return _PARTS.sub(" ", text.lower()).strip()

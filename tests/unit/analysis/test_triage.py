@@ -1,0 +1,169 @@
+"""Each stage says what it found and whether the answer is there, and recommends no dead end."""
+
+import dataclasses
+
+import pytest
+
+from pfid.analysis.levers import (
+    BUCKETING,
+    COMPILE,
+    CUDA_GRAPHS,
+    FLASH_4,
+    FLEX,
+    FUSED_LOSS,
+    Negative,
+)
+from pfid.analysis.loss_head import LossTiming, loss_head_of
+from pfid.analysis.mask_cases import healthy
+from pfid.analysis.mask_structure import read_masks
+from pfid.analysis.regime import Regime, read_regime
+from pfid.analysis.scaling import Timing, fit
+from pfid.analysis.triage import (
+    CLASS_SHARE_MIN,
+    DATA_GAIN_MIN,
+    EXPOSED_MIN,
+    LOSS_SHARE_MIN,
+    LOW_CLOSURE,
+    DataFacts,
+    KernelFacts,
+    Looked,
+    TriageStage,
+    answer_of,
+    of_backends,
+    of_data,
+    of_kernels,
+    of_masks,
+    of_scaling,
+    whole,
+)
+from pfid.domain.kernel import KernelClass
+
+ATTENTION = {KernelClass.ATTENTION: 0.652, KernelClass.GEMM: 0.079, KernelClass.OTHER: 0.269}
+
+
+def scaled(*pairs):
+    timings = [Timing(width=w, seconds=s) for w, s in pairs]
+    found = fit(timings)
+    return of_scaling(found, read_regime(timings, found), "why", ())
+
+
+def playbook(width):
+    return width, 6.87e-4 * width + 8.85e-8 * width * width
+
+
+class TestMasks:
+    def test_wrong_masks_end_everything(self):
+        report = dataclasses.replace(healthy(), flash_window=1_025)
+        found = of_masks(read_masks(report, ("flash_attention_2",)))
+        assert found.ends
+        assert found.wrong
+        assert "no figure of it counts" in found.said
+
+    def test_right_masks_end_nothing(self):
+        found = of_masks(read_masks(healthy(), ("sdpa",)))
+        assert (found.looked, found.ends, found.wrong) == (Looked.FOUND, False, False)
+
+    def test_masks_that_could_not_be_asserted_are_not_right(self):
+        found = of_masks(read_masks(dataclasses.replace(healthy(), planted=())))
+        assert (found.looked, found.ends) == (Looked.NO_ANSWER, False)
+
+
+class TestScaling:
+    def test_the_playbooks_curve_is_no_answer_yet_and_has_its_share(self):
+        found = scaled(*(playbook(w) for w in (2_048, 8_192, 16_384)))
+        assert not found.ends
+        assert found.figures["quadratic_share"] == pytest.approx(0.678, abs=1e-3)
+
+    def test_launch_bound_is_an_answer(self):
+        found = scaled((512, 1.0), (1_024, 1.05), (2_048, 1.1))
+        assert found.ends
+        assert found.levers[0] is CUDA_GRAPHS
+
+    def test_a_curve_that_does_not_close_says_so(self):
+        assert scaled((512, 1.0), (1_024, 9.0), (2_048, 3.0)).looked is Looked.NO_ANSWER
+
+
+class TestKernels:
+    def test_the_playbooks_table_names_attention_and_goes_on(self):
+        found = of_kernels(KernelFacts(shares=ATTENTION, closure=0.895, old_share=0.652), ())
+        assert "attention takes 65.2%" in found.said
+        assert "older generation" in found.said
+        assert not found.ends
+
+    @pytest.mark.parametrize(
+        ("closure", "ends"), [(LOW_CLOSURE - 0.01, True), (LOW_CLOSURE, False)]
+    )
+    def test_a_device_that_waits_is_an_answer(self, closure, ends):
+        assert of_kernels(KernelFacts(shares=ATTENTION, closure=closure), ()).ends is ends
+
+    def test_without_a_wall_clock_nothing_is_said_of_waiting(self):
+        assert not of_kernels(KernelFacts(shares=ATTENTION, closure=None), ()).ends
+
+    @pytest.mark.parametrize(
+        ("exposed", "ends"), [(EXPOSED_MIN, True), (EXPOSED_MIN - 0.01, False)]
+    )
+    def test_talk_that_nothing_hides_is_an_answer(self, exposed, ends):
+        facts = KernelFacts(shares=ATTENTION, closure=0.9, exposed=exposed)
+        assert of_kernels(facts, ()).ends is ends
+
+
+class TestData:
+    @pytest.mark.parametrize(
+        ("waste", "best", "gain", "ends"),
+        [
+            (0.299, 0.0, None, True),
+            (0.299, 0.0, 0.355, True),
+            (DATA_GAIN_MIN - 0.001, 0.0, None, False),
+            (0.299, 0.0, DATA_GAIN_MIN - 0.001, False),
+            (0.02, 0.0, DATA_GAIN_MIN, True),
+        ],
+    )
+    def test_padding_is_an_answer_where_it_pays(self, waste, best, gain, ends):
+        found = of_data(DataFacts(waste=waste, best_waste=best, gain=gain), ())
+        assert found.ends is ends
+        assert found.levers == ((BUCKETING,) if ends else ())
+
+    def test_what_was_tried_in_vain_is_not_the_answer(self):
+        tried = Negative(key="bucketing", text="no gain on this corpus")
+        found = of_data(DataFacts(waste=0.3, best_waste=0.0, gain=None), (tried,))
+        assert not found.ends
+        assert found.dropped[0].negative is tried
+
+
+class TestBackends:
+    def test_attention_first_and_the_measured_negative_last_in_line_is_left_out(self):
+        sour = Negative(key="fa4", text="FlashAttention-4 on sm_120")
+        facts = KernelFacts(shares=ATTENTION, closure=0.9)
+        found = of_backends(Regime.MIXED, facts, None, (sour,))
+        assert found.levers[0] is FLEX
+        assert FLASH_4 not in found.levers
+        assert [one.lever for one in found.dropped] == [FLASH_4]
+
+    @pytest.mark.parametrize("share", [CLASS_SHARE_MIN, CLASS_SHARE_MIN - 0.01])
+    def test_a_class_matters_from_its_limit_on(self, share):
+        facts = KernelFacts(shares={KernelClass.ELEMENTWISE: share}, closure=None)
+        wanted = (COMPILE,) if share >= CLASS_SHARE_MIN else ()
+        assert of_backends(None, facts, None, ()).levers == wanted
+
+    @pytest.mark.parametrize("share", [LOSS_SHARE_MIN, LOSS_SHARE_MIN - 0.01])
+    def test_the_loss_matters_from_its_limit_on(self, share):
+        loss = loss_head_of([LossTiming(step_s=1.0, forward_s=share, gradient_s=0.0)])
+        wanted = (FUSED_LOSS,) if share >= LOSS_SHARE_MIN else ()
+        assert of_backends(None, None, loss, ()).levers == wanted
+
+    def test_a_quadratic_step_without_a_trace_is_attentions(self):
+        assert of_backends(Regime.QUADRATIC, None, None, ()).levers[0] is FLEX
+        assert of_backends(Regime.LINEAR, None, None, ()).levers == ()
+
+    def test_where_everything_was_tried_there_is_no_answer(self):
+        facts = KernelFacts(shares={KernelClass.GEMM: 0.9}, closure=None)
+        found = of_backends(None, facts, None, (Negative(key="grouped_mm", text="slower"),))
+        assert (found.looked, found.ends) == (Looked.NO_ANSWER, False)
+
+
+def test_stages_behind_the_answer_are_not_reached():
+    answer = of_data(DataFacts(waste=0.3, best_waste=0.0, gain=None), ())
+    page = whole([answer])
+    assert answer_of(page) is answer
+    assert [one.looked for one in page[1:]] == [Looked.NOT_REACHED] * 4
+    assert {one.stage for one in page} == set(TriageStage)

@@ -1,0 +1,186 @@
+"""``pfid triage``: stops where the answer is, says why it cannot look, and fits on one page."""
+
+import json
+import random
+import sys
+
+import pytest
+from click.testing import CliRunner
+
+from pfid.cli.entry import main
+
+LEDGER = """
+[[claims]]
+key = "{key}"
+text = "{text}"
+date = 2026-08-24
+status = "negative"
+source = {{kind = "measured", by = "an A/B run"}}
+"""
+
+
+@pytest.fixture
+def ask(tmp_path, monkeypatch):
+    """Write a spec beside its files and triage it."""
+    chance = random.Random(7)
+    ragged = [chance.choice((40, 60, 900)) for _ in range(400)]
+    (tmp_path / "ragged.json").write_text(json.dumps(ragged))
+    (tmp_path / "even.json").write_text(json.dumps([512] * 100))
+    (tmp_path / "trace.json").write_text(json.dumps(trace()))
+    monkeypatch.chdir(tmp_path)
+
+    def triage(text, *arguments):
+        spec = tmp_path / "spec.toml"
+        spec.write_text(text)
+        shared = ("--python", "/nonexistent/python", "--json")
+        done = CliRunner().invoke(main, ["triage", str(spec), *shared, *arguments])
+        return done, json.loads(done.stdout) if done.stdout.startswith("{") else None
+
+    return triage
+
+
+def trace():
+    """One step of 100 ms: attention takes 60 of its 90 busy ones, on kernels for sm80."""
+    names = ("fmha_cutlassF_bf16_aligned_32x128_gmem_sm80", "ampere_bf16_s16816gemm_bf16_128x128")
+    rows = [
+        {"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#1", "pid": 9, "tid": 9,
+         "ts": 0.0, "dur": 100_000.0},
+        *(
+            {"ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": 7, "ts": at, "dur": took,
+             "args": {"device": 0, "stream": 7}}
+            for name, at, took in ((names[0], 0.0, 60_000.0), (names[1], 60_000.0, 30_000.0))
+        ),
+    ]  # fmt: skip
+    device = {"id": 0, "name": "a card", "computeMajor": 12, "computeMinor": 0}
+    return {"schemaVersion": 1, "deviceProperties": [device], "traceEvents": rows}
+
+
+RAGGED = '[lengths]\nfile = "ragged.json"\nbatch = 2\n'
+EVEN = '[lengths]\nfile = "even.json"\nbatch = 2\n'
+TRACE = '[trace]\nfile = "trace.json"\n'
+CLAIMS = '[claims]\nfile = "claims.toml"\n'
+
+
+def stages(said):
+    return {one["stage"]: one["looked"] for one in said["stages"]}
+
+
+def test_padding_is_the_answer_where_it_pays_and_backends_are_not_reached(ask):
+    done, said = ask(RAGGED)
+    assert said["stage"] == "data"
+    assert [one["lever"] for one in said["levers"]] == ["bucketing"]
+    assert stages(said)["backends"] == "not reached"
+    assert stages(said)["scaling"] == "not asked"
+    assert done.exit_code == 0
+
+
+def test_what_the_ledger_holds_as_a_measured_negative_is_not_recommended(ask, tmp_path):
+    (tmp_path / "claims.toml").write_text(LEDGER.format(key="bucketing", text="no gain here"))
+    done, said = ask(RAGGED + CLAIMS)
+    assert said["answer"] is None
+    assert said["levers"] == []
+    (left_out,) = said["not_recommended"]
+    assert (left_out["lever"], left_out["claim"]) == ("bucketing", "bucketing")
+    assert done.exit_code == 3
+
+
+def test_backends_come_last_and_by_what_takes_the_time(ask, tmp_path):
+    text = "FlashAttention-4 on sm_120 is sour"
+    (tmp_path / "claims.toml").write_text(LEDGER.format(key="fa4", text=text))
+    done, said = ask(TRACE + EVEN + CLAIMS)
+    assert said["stage"] == "backends"
+    assert [one["lever"] for one in said["levers"]] == [
+        "flex_attention",
+        "flash_attention_2",
+        "grouped_mm",
+    ]
+    assert [one["lever"] for one in said["not_recommended"]] == ["flash_attention_4"]
+    assert "attention takes 66.7%" in said["stages"][2]["said"]
+    assert done.exit_code == 0
+
+
+def test_a_stage_that_cannot_be_looked_at_says_why_and_the_others_go_on(ask):
+    step = '[step]\nfactory = "tiny"\nwidths = [8, 16, 32]\ndevice = "cpu"\n'
+    model = '[model]\nconfig = "config.json"\n'
+    done, said = ask(model + step + RAGGED)
+    looked = stages(said)
+    assert looked["masks"] == looked["scaling"] == looked["kernels"] == "could not look"
+    assert "/nonexistent/python" in said["stages"][1]["said"]
+    assert said["stage"] == "data"
+    assert done.exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "names nothing to look at"),
+        ("[nonsense]\n", "unknown key"),
+        ("[step]\nfactory = 5\nwidths = [1]\n", "step.factory"),
+        ('[lengths]\nfile = "x"\n', "lengths.batch: is required"),
+        ("[[[", "not TOML"),
+        (RAGGED + CLAIMS, "claims.toml: cannot be read"),
+    ],
+)
+def test_a_spec_that_cannot_be_used_is_refused_with_its_key(ask, text, why):
+    done, said = ask(text)
+    assert said is None
+    assert why in done.output
+    assert done.exit_code == 2
+
+
+@pytest.mark.parametrize("content", ["[1, 2, -3]", "[", "[]", '["a"]'])
+def test_lengths_that_cannot_be_are_a_stage_that_could_not_be_looked_at(ask, tmp_path, content):
+    (tmp_path / "ragged.json").write_text(content)
+    done, said = ask(RAGGED)
+    assert stages(said)["data"] == "could not look"
+    assert done.exit_code == 3
+
+
+def test_the_page_is_one_file_that_loads_nothing_and_escapes_what_it_is_told(ask, tmp_path):
+    page = tmp_path / "page.html"
+    ask(f'title = "<script>alert(1)</script>"\n{RAGGED}', "--html", str(page))
+    html = page.read_text()
+    assert "<script" not in html
+    assert "&lt;script&gt;" in html
+    assert not any(word in html for word in ("http://", "https://", "src=", "@import"))
+    assert "PairedBucketSampler" in html
+
+
+def test_a_page_that_cannot_be_written_is_said(ask, tmp_path):
+    done, _ = ask(RAGGED, "--html", str(tmp_path / "none" / "page.html"))
+    assert "cannot be written" in done.output
+    assert done.exit_code == 2
+
+
+def test_the_shape_is_the_documented_one(ask, documented):
+    _, said = ask(RAGGED)
+    assert set(said) - {"schema"} == documented("`pfid triage`")
+
+
+@pytest.mark.full
+@pytest.mark.torch
+def test_masks_that_are_wrong_stop_it_before_anything_is_timed(tmp_path):
+    keys = {"model_type": "llama", "hidden_size": 64, "num_attention_heads": 4}
+    (tmp_path / "config.json").write_text(json.dumps({**keys, "num_hidden_layers": 1}))
+    spec = tmp_path / "spec.toml"
+    model = '[model]\nconfig = "config.json"\nattention = "flash_attention_9"\n'
+    step = '[step]\nfactory = "tiny"\nwidths = [8, 16, 32]\ndevice = "cpu"\n'
+    spec.write_text(model + step)
+    done = CliRunner().invoke(main, ["triage", str(spec), "--python", sys.executable])
+    assert "no figure of it counts" in done.stdout
+    assert "not reached" in done.stdout
+    assert done.exit_code == 1
+
+
+@pytest.mark.full
+@pytest.mark.torch
+def test_the_built_in_step_goes_through_every_stage(tmp_path):
+    (tmp_path / "even.json").write_text(json.dumps([512] * 100))
+    spec = tmp_path / "spec.toml"
+    step = '[step]\nfactory = "tiny"\nwidths = [16, 64, 256]\ndevice = "cpu"\nloss = "tiny"\n'
+    spec.write_text(step + EVEN)
+    arguments = ["triage", str(spec), "--python", sys.executable, "--json"]
+    done = CliRunner().invoke(main, arguments)
+    said = json.loads(done.stdout)
+    assert said["stages"][1]["looked"] in ("found", "no answer")
+    assert done.exit_code in (0, 3)
