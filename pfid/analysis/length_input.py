@@ -35,6 +35,7 @@ ARROW: Final = (b"ARROW1", b"\xff\xff\xff\xff")
 _BETWEEN: Final = bytes.maketrans(b",;\t\r\n\v\f", b"       ")
 _NUMBER: Final = re.compile(rb"[+-]?\d+")
 _PART: Final = re.compile(rb"[^\s,;]+")
+_NO_JSON: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _SHOWN_CHARS: Final = 40
 _TOO_LARGE: Final = 10**18
 
@@ -185,7 +186,7 @@ def _json_values(stream: Stream) -> tuple[str, Iterable[Any]]:
     first = first.removeprefix(b"\xef\xbb\xbf")
     try:
         value = msgspec.json.decode(first)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except _NO_JSON:
         return _document(first + stream.read())
     second = next((line for line in stream if line.strip()), None)
     if second is not None:
@@ -197,7 +198,7 @@ def _document(data: bytes) -> tuple[str, Iterable[Any]]:
     """One JSON value over several lines; or JSON lines whose first is malformed."""
     try:
         value = msgspec.json.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except _NO_JSON as error:
         raise LengthsError(f"line 1: no JSON, and neither is the whole: {error}") from error
     return ("record", value) if isinstance(value, list) else _object(value)
 
@@ -216,7 +217,7 @@ def _json_lines(lines: Iterable[bytes]) -> Iterator[Any]:
         if line.strip():
             try:
                 yield msgspec.json.decode(line)
-            except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            except _NO_JSON as error:
                 raise LengthsError(f"line {number}: no JSON: {error}") from error
 
 

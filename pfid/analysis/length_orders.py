@@ -65,6 +65,7 @@ class OrderCost:
 
 def order_cost(records: Records, batch: int, order: Order, *, seed: int = 0) -> OrderCost:
     """Cost one order, without its diversity."""
+    batch = min(batch, len(records))
     if order is Order.AS_IS:
         return OrderCost(order=order, bucket=None, cost=padding_cost(records, batch), roots=None)
     if order is Order.SHUFFLED:
@@ -84,6 +85,7 @@ def compare(
         buckets: sizes in records, multiples of ``batch``.
         seed: of all that is random.
     """
+    batch = min(batch, len(records))
     yield OrderCost(
         order=Order.AS_IS,
         bucket=None,
@@ -108,6 +110,7 @@ def _bucketed(ordered: Records, batch: int, accumulation: int, bucket: int, seed
 
 def bucket_sizes(count: int, batch: int, *, sweep: bool) -> tuple[int, ...]:
     """Buckets to try, in records: the playbook's three, or from a micro-batch to everything."""
+    batch = min(batch, count)
     if not sweep:
         sizes = [batch * factor for factor in PLAYBOOK_BUCKETS]
     else:

@@ -192,5 +192,6 @@ def _still_alone(view: GpusView, uuid: str) -> None:
 
 
 def _why(end: ProbeEnd) -> str:
-    said = REFUSALS.get(end.reason, "")
-    return said or end.why or end.ending.value
+    if end.ending is Ending.REFUSED:
+        return REFUSALS.get(end.reason) or end.why.removeprefix(f"{end.reason}: ")
+    return end.why or end.ending.value

@@ -19,6 +19,8 @@ WIDTH_NAMES: Final = ("width", "w", "seq", "seq_len", "sequence_length", "length
 UNITS: Final = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "sec": 1.0, "seconds": 1.0}
 LISTS: Final = ("timings", "residuals", "points")
 """Where records lie in what pfid itself prints; the first has repeats."""
+SECONDS_MIN: Final = 1e-9
+SECONDS_MAX: Final = 1e9
 _SPLIT: Final = re.compile(r"[,;\t]|\s+")
 _SHOWN_CHARS: Final = 40
 
@@ -139,6 +141,8 @@ def _of_json(text: str, column: str | None) -> tuple[Point, ...]:
 def _records(text: str) -> tuple[str, Iterable[Any]]:
     try:
         value = msgspec.json.decode(text)
+    except RecursionError as error:
+        raise TimingsError("record 1: nested without end") from error
     except msgspec.DecodeError:
         return "line", list(_lines(text))
     if isinstance(value, list):
@@ -154,7 +158,7 @@ def _lines(text: str) -> Iterable[Any]:
         if line.strip():
             try:
                 yield msgspec.json.decode(line)
-            except msgspec.DecodeError as error:
+            except (msgspec.DecodeError, RecursionError) as error:
                 raise TimingsError(f"line {number}: no JSON: {error}") from error
 
 
@@ -179,6 +183,8 @@ def _point(width: object, seconds: object, unit: float, where: str) -> Point:
         raise TimingsError(f"{where}: {_shown(width)} is no width, a whole number of tokens")
     if took is None or not 0 < took < math.inf:
         raise TimingsError(f"{where}: {_shown(seconds)} is no time above 0")
+    if not SECONDS_MIN <= took * unit <= SECONDS_MAX:
+        raise TimingsError(f"{where}: {took * unit:g} s is no time of a step")
     return Point(width=int(wide), seconds=took * unit)
 
 

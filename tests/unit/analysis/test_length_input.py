@@ -91,6 +91,8 @@ def test_sources_lie_in_a_file_of_their_own(data):
         ("3\n99999999999999999999\n", "line 2, record 2"),
         ("3\n\xff\n", "line 2, record 2"),
         ("[3, 5", "line 1: no JSON"),
+        ("[" * 100_000, "line 1: no JSON"),
+        ('{"length": 3}\n' + "[" * 100_000, "line 2: no JSON"),
         ("[3, null]", "record 2: nothing: is no number of tokens"),
         ('[3, "five"]', "record 2: 'five': text is no number"),
         ("[3, true]", "record 2: True"),

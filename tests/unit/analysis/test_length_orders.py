@@ -48,6 +48,13 @@ def test_the_orders_of_the_playbooks_table_come_in_its_order():
     assert max(o.cost.worst_batches for o in found[2:]) <= found[1].cost.worst_batches
 
 
+def test_a_batch_of_more_than_there_is_takes_all():
+    records = records_of(np.array([5, 9, 1]), ["a", "b", "a"])
+    found = list(compare(records, 10**12, 10**12, buckets=[10**12]))
+    assert {o.cost.batches for o in found} == {1}
+    assert order_cost(records, 10**12, Order.SORTED).cost.waste == pytest.approx(1 - 15 / 27)
+
+
 def test_one_order_alone_costs_what_it_costs_beside_others():
     records = records_of(np.random.default_rng(3).integers(1, 900, 501))
     beside = {o.order: o.cost for o in compare(records, 2, 4, buckets=[2])}
@@ -59,7 +66,7 @@ def test_a_sweep_runs_from_one_micro_batch_to_everything():
     assert bucket_sizes(999, 2, sweep=True) == (2, 8, 32, 128, 512)
     assert bucket_sizes(999, 2, sweep=False) == (2, 32, 512)
     assert bucket_sizes(10, 4, sweep=False) == (4,)
-    assert bucket_sizes(3, 4, sweep=True) == (4,)
+    assert bucket_sizes(3, 4, sweep=True) == (3,)
 
 
 def test_few_records_are_shuffled_often_and_many_seldom():
