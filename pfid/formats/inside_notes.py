@@ -14,6 +14,7 @@ CUSTOM: Final = "custom"
 """A class of the user's own: its name is theirs, and what is shown of a run is public."""
 _TORCH: Final = "torch.optim."
 _DYNAMO: Final = ("graphs", "frames", "frames_ok", "graph_breaks", "limit_hits")
+_COUNT_MAX: Final = 2**53
 _LIMIT_HITS: Final = "limit_hits"
 _SAID: Final = "reported from inside: dynamo gave up compiling a function (recompile limit)"
 
@@ -44,11 +45,12 @@ class InsideNotes:
         elif about == "given_up":
             self._said = replace(inside, given_up=True)
         elif about == "lost":
-            self._said = replace(inside, lost=max(inside.lost, said.get("lines") or 0))
+            self._said = replace(inside, lost=max(inside.lost, _count(said.get("lines"))))
         elif about == "accounting":
             self._said = _accounted(inside, said)
         elif about == "phase":
-            self.phase = said.get("phase")
+            phase = said.get("phase")
+            self.phase = phase if isinstance(phase, str) else None
 
     @property
     def inside(self) -> Inside:
@@ -58,9 +60,9 @@ class InsideNotes:
     def dynamo(self, changes: Mapping[str, int], line: int, step: int, at_s: float | None) -> None:
         """Add up what dynamo did since the line before."""
         known = self._said.dynamo
-        grown = {name: known.get(name, 0) + changes.get(name, 0) for name in _DYNAMO}
+        grown = {name: known.get(name, 0) + _count(changes.get(name)) for name in _DYNAMO}
         self._said = replace(self._said, dynamo=grown)
-        hits = changes.get(_LIMIT_HITS, 0)
+        hits = _count(changes.get(_LIMIT_HITS))
         if hits:
             first = self.limit or MarkerSeen(
                 count=0, first_line=line, first_at_s=at_s, first_step=step, line=_SAID
@@ -94,6 +96,11 @@ class InsideNotes:
         notes.limit = None if state["limit"] is None else MarkerSeen(**state["limit"])
         notes.phase = state["phase"]
         return notes
+
+
+def _count(value: object) -> int:
+    """A number of something; whatever else stands there is none."""
+    return value if isinstance(value, int) and 0 <= value <= _COUNT_MAX else 0
 
 
 def _met(known: tuple[str, ...], kind: object) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from .run_folder import rank_of, run_folder, steps_file
 from .step_file import StepFile
 
 OPTIMIZERS_MAX = 32
-"""More are not told apart: one optimizer a parameter (in backward) is one line a parameter."""
+"""More at a time are left out: one optimizer a parameter (in backward) would be as many lines."""
 EXACT_STEPS = 10_000
 """So many steps of an optimizer get a line each, however short they are."""
 LINE_EVERY_S = 0.01
@@ -126,7 +126,7 @@ class StepRecorder:
 
     def _meet(self, optimizer: Any) -> Optional[_Counted]:
         """Take up an optimizer that steps for the first time."""
-        if self._met >= OPTIMIZERS_MAX:
+        if len(self._counted) >= OPTIMIZERS_MAX:
             return None
         if not self._met:
             self._file = None  # a process group may have been made since this one was attached

@@ -279,6 +279,12 @@ def test_more_optimizers_than_anybody_tells_apart_write_nothing(program):
     assert len(program.steps) == 32 * 3
 
 
+def test_one_optimizer_after_the_other_is_seen_however_many_there_were(program):
+    code = "import torch\nfor _ in range(100): torch.optim.Optimizer().step()"
+    assert program(code).returncode == 0
+    assert len(program.steps) == 100
+
+
 def test_a_forked_child_that_trains_is_another_writer_and_one_that_does_not_says_nothing(program):
     code = (
         "import os\n" + STEP + "if not (pid := os.fork()):\n    os._exit(0)\nos.waitpid(pid, 0)\n"
