@@ -1,6 +1,7 @@
 """Run a project's own tests with the training interpreter.
 
-Asked: ``folder``, ``runner`` ("pytest" or "unittest"), ``args``, ``look_only``.
+Asked: ``folder``, ``runner`` ("pytest" or "unittest"), ``args``, ``look_only``, ``bytecode``
+(whether the folder may get bytecode; false if left out).
 Answer: ``{"installed": bool, "exit_code", "passed", "failed", "skipped", "complete", "said"}``; the
 last six only where the tests were run.
 """
@@ -28,15 +29,18 @@ def answer(asked: Dict[str, Any]) -> Dict[str, Any]:
     if asked["look_only"]:
         return {"installed": True}
     with tempfile.TemporaryDirectory() as scratch:
-        return {"installed": True, **_run(asked["runner"], asked["args"], Path(scratch))}
+        return {"installed": True, **_run(asked, Path(scratch))}
 
 
-def _run(runner: str, args: List[str], scratch: Path) -> Dict[str, Any]:
+def _run(asked: Dict[str, Any], scratch: Path) -> Dict[str, Any]:
+    runner: str = asked["runner"]
     report = scratch / "report.xml"
-    command = [sys.executable, "-m", runner, *args]
+    command: List[str] = [sys.executable, "-m", runner, *asked["args"]]
     if runner == "pytest":
         command += [f"--junitxml={report}", "-p", "no:cacheprovider"]
-    environ = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    environ = dict(os.environ)
+    if not asked.get("bytecode"):
+        environ["PYTHONDONTWRITEBYTECODE"] = "1"
     done = subprocess.run(  # noqa: S603 - the project's own runner, which its owner names
         command,
         stdin=subprocess.DEVNULL,

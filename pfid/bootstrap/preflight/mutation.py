@@ -6,9 +6,10 @@ made with ``git archive``, and no worktree of the repository is registered.
 
 import ast
 import io
+import os
 import tarfile
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -22,6 +23,8 @@ from pfid.spec.ports.python import PythonAnswer
 
 ARCHIVE_MAX_BYTES: Final = 1 << 30
 ARCHIVE_S: Final = 120.0
+FIRST_FAILURE: Final = {"pytest": "-x", "unittest": "-f"}
+"""One failure shows that a break was noticed."""
 
 
 class NoScratchError(PfidError):
@@ -67,12 +70,12 @@ def mutate_project(project: Project, told: Callable[[str], None]) -> tuple[Mutan
     archive = _archive(project)
     inside = project.folder.relative_to(Path(project.git.root).resolve())
     results: list[MutantResult] = []
-    sound: dict[str, str] = {}
-    for mutation in mutations:
-        with tempfile.TemporaryDirectory(prefix="pfid-mutate-") as scratch:
-            _unpack(archive, Path(scratch))
-            folder = Path(scratch) / inside
-            results.append(_tried(project, mutation, folder, sound))
+    with tempfile.TemporaryDirectory(prefix="pfid-mutate-") as scratch:
+        _unpack(archive, Path(scratch))
+        tried = _Scratch(project, Path(scratch) / inside)
+        tried.look_at(dict.fromkeys(m.test for m in mutations))
+        for mutation in mutations:
+            results.append(tried.result(mutation))
             told(f"{results[-1].name}: {results[-1].came.value} {results[-1].why}".rstrip())
     return tuple(results)
 
@@ -103,56 +106,97 @@ def _unpack(archive: bytes, scratch: Path) -> None:
         tar.extractall(scratch, filter="data")
 
 
-def _tried(
-    project: Project, mutation: Mutation, folder: Path, sound: dict[str, str]
-) -> MutantResult:
-    """Break and test; a test that does not pass unbroken shows nothing."""
+class _Scratch:
+    """The copy in which one break after the other is made, tried and taken back."""
 
-    def came(what: MutantCame, why: str = "") -> MutantResult:
-        name = mutation.name or f"{mutation.file}: {mutation.old.strip().splitlines()[0][:40]}"
-        return MutantResult(name=name, file=mutation.file, test=mutation.test, came=what, why=why)
+    def __init__(self, project: Project, folder: Path) -> None:
+        self._project = project
+        self._folder = folder
+        self._sound: dict[str, str] = {}
+        self._touches = 0
+        self._runner = (project.spec.tests or Tests()).runner
 
-    why = _break(folder, mutation, undo=None)
-    if isinstance(why, str):
-        return came(MutantCame.NOT_TRIED, why)
-    if mutation.test not in sound:
-        _break(folder, mutation, undo=why)
-        sound[mutation.test] = _why_not_green(_test(project, mutation.test, folder))
-        _break(folder, mutation, undo=None)
-    if sound[mutation.test]:
-        return came(
-            MutantCame.NOT_TRIED, f"the test does not pass unbroken: {sound[mutation.test]}"
+    def look_at(self, tests: Iterable[str]) -> None:
+        """Run the tests unbroken: all at once if that is green, else each by itself.
+
+        A test that does not pass unbroken shows nothing.
+        """
+        every = list(tests)
+        if not _why_not_green(self._test(every)):
+            self._sound = dict.fromkeys(every, "")
+            return
+        self._sound = {test: _why_not_green(self._test([test])) for test in every}
+
+    def result(self, mutation: Mutation) -> MutantResult:
+        """Break, test and mend."""
+        came, why = self._came(mutation)
+        line = mutation.old.strip().splitlines()[0][:40] if mutation.old.strip() else "blank"
+        return MutantResult(
+            name=mutation.name or f"{mutation.file}: {line}",
+            file=mutation.file,
+            test=mutation.test,
+            came=came,
+            why=why,
         )
-    ran = _test(project, mutation.test, folder)
+
+    def _came(self, mutation: Mutation) -> tuple[MutantCame, str]:
+        path = self._folder / mutation.file
+        if not path.resolve().is_relative_to(self._folder.resolve()):
+            return MutantCame.NOT_TRIED, "the file lies outside of the project"
+        try:
+            before = path.read_bytes()
+            after, why = _broken(before, mutation)
+            if why:
+                return MutantCame.NOT_TRIED, why
+            if self._sound[mutation.test]:
+                why = f"the test does not pass unbroken: {self._sound[mutation.test]}"
+                return MutantCame.NOT_TRIED, why
+            self._write(path, after)
+            try:
+                return _read(self._test([mutation.test, FIRST_FAILURE[self._runner]]))
+            finally:
+                self._write(path, before)
+        except OSError as error:
+            return MutantCame.NOT_TRIED, f"{mutation.file}: {error.strerror}"
+
+    def _write(self, path: Path, body: bytes) -> None:
+        """Each time with a date of its own: bytecode is told apart by seconds."""
+        path.write_bytes(body)
+        self._touches += 10
+        at_s = path.stat().st_mtime + self._touches
+        os.utime(path, (at_s, at_s))
+
+    def _test(self, tests: Sequence[str]) -> PythonAnswer:
+        how = self._project.spec.tests or Tests()
+        asked: dict[str, Any] = {
+            "runner": how.runner,
+            "args": list(tests),
+            "look_only": False,
+            "bytecode": True,
+        }
+        return self._project.ask_at(self._folder, "run_tests", asked, deadline_s=how.deadline_s)
+
+
+def _read(ran: PythonAnswer) -> tuple[MutantCame, str]:
+    """What a run of the test on the break shows."""
     if ran.said is None:
-        return came(MutantCame.NOT_TRIED, ran.problem.value)
+        return MutantCame.NOT_TRIED, ran.problem.value
     if ran.said["failed"]:
-        return came(MutantCame.CAUGHT)
+        return MutantCame.CAUGHT, ""
     if ran.said["passed"] and ran.said["complete"]:
-        return came(MutantCame.SURVIVED, "the test passes all the same")
-    return came(MutantCame.NOT_TRIED, "with the break no test ran: it broke more than it should")
+        return MutantCame.SURVIVED, "the test passes all the same"
+    return MutantCame.NOT_TRIED, "with the break no test ran: it broke more than it should"
 
 
-def _break(folder: Path, mutation: Mutation, *, undo: bytes | None) -> bytes | str:
-    """Replace the text, or put the old content back; a text says why it cannot be done."""
-    path = folder / mutation.file
-    if not path.resolve().is_relative_to(folder.resolve()):
-        return "the file lies outside of the project"
-    try:
-        before = path.read_bytes()
-        if undo is not None:
-            path.write_bytes(undo)
-            return before
-        count = before.count(mutation.old.encode())
-        if count != 1:
-            return f"its text stands {count} times in the file of the commit, not once"
-        after = before.replace(mutation.old.encode(), mutation.new.encode())
-        if path.suffix == ".py" and not _is_code(after):
-            return "with the break the file is no Python: that shows nothing of a test"
-        path.write_bytes(after)
-    except OSError as error:
-        return f"{mutation.file}: {error.strerror}"
-    return before
+def _broken(before: bytes, mutation: Mutation) -> tuple[bytes, str]:
+    """The file with its break, or why it cannot be made."""
+    count = before.count(mutation.old.encode())
+    if count != 1:
+        return before, f"its text stands {count} times in the file of the commit, not once"
+    after = before.replace(mutation.old.encode(), mutation.new.encode())
+    if mutation.file.endswith(".py") and not _is_code(after):
+        return before, "with the break the file is no Python: that shows nothing of a test"
+    return after, ""
 
 
 def _is_code(text: bytes) -> bool:
@@ -161,17 +205,6 @@ def _is_code(text: bytes) -> bool:
     except (SyntaxError, ValueError):
         return False
     return True
-
-
-def _test(project: Project, test: str, folder: Path) -> PythonAnswer:
-    tests = project.spec.tests or Tests()
-    asked: dict[str, Any] = {
-        "folder": str(folder),
-        "runner": tests.runner,
-        "args": [test],
-        "look_only": False,
-    }
-    return project.ask_at(folder, "run_tests", asked, deadline_s=tests.deadline_s)
 
 
 def _why_not_green(ran: PythonAnswer) -> str:
