@@ -186,18 +186,20 @@ def _of_flash(fact: MaskFact, report: MaskReport) -> str:
 
 
 def _of_keyword(fact: MaskFact, report: MaskReport) -> str:
-    layers = _layers(report, fact.layer_type)
-    if not layers or report.flash_window is None or fact.size is None:
+    """The window as the layers hand it on, and as flash attention's own keywords have it."""
+    layers, meant = _layers(report, fact.layer_type), report.configured.get(fact.layer_type) or 0
+    if not layers or fact.size is None:
         return "layers_unseen"
     for layer in layers:
         if layer.window is None:
             return "window_not_passed"
-        if layer.window != report.configured.get(fact.layer_type):
-            off = abs(layer.window - (report.configured.get(fact.layer_type) or 0)) == 1
-            return "window_off_by_one" if off else "window_differs"
-    if report.flash_window != fact.size:
-        return _of_window(report.flash_window, fact.size, fact.width)
-    return "right"
+        if layer.window != meant:
+            return "window_off_by_one" if abs(layer.window - meant) == 1 else "window_differs"
+    if fact.width <= fact.size or report.flash_window == fact.size:
+        return "right"  # a row no wider than its window needs no keyword
+    if report.flash_window is None:
+        return "layers_unseen"
+    return _of_window(report.flash_window, fact.size, fact.width)
 
 
 def _of_causal_flag(fact: MaskFact, report: MaskReport) -> str:

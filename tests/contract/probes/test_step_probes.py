@@ -182,6 +182,11 @@ class TestProfile:
         assert json.loads(trace.read_text())["traceEvents"]
         assert done.exit_code in (0, 3)
 
+    def test_scaling_takes_a_step_that_comes_with_its_model(self):
+        done, said = run("scaling", "user_training:plain", "--widths", "4,8,16")
+        assert {one["width"] for one in said["timings"]} == {4, 8, 16}
+        assert done.exit_code in (0, 3)
+
     def test_a_step_that_takes_no_padding_is_not_given_any(self):
         done, said = run("profile", "user_training:alone", "--widths", "4,8,16")
         assert said["padding"] is None

@@ -65,3 +65,15 @@ def test_what_was_probed_otherwise_or_not_at_all_is_told():
     assert "1,024 in place of 131,072" in notes["window_scaled"]
     assert "no such class" in notes["layers_unseen"]
     assert "linear_attention" in notes["not_judged"]
+
+
+@pytest.mark.parametrize(("width", "reason"), [(1_024, "right"), (1_025, "layers_unseen")])
+def test_a_keyword_that_cannot_be_told_matters_only_where_rows_are_wider(width, reason):
+    fact = bare(SLIDING, MaskCase.NONE, "flash_attention_2", width=width)
+    assert judge_mask(fact, replace(healthy(), flash_window=None)).reason == reason
+
+
+def test_a_flash_attention_that_drops_the_keyword_is_seen_at_every_width():
+    fact = bare(SLIDING, MaskCase.NONE, "flash_attention_2", width=512)
+    layers = tuple(replace(one, window=None) for one in healthy().layers)
+    assert judge_mask(fact, replace(healthy(), layers=layers)).reason == "window_not_passed"
