@@ -128,3 +128,12 @@ def training() -> Callable[..., tuple[str, ...]]:
         return (sys.executable, str(TRAINING / f"{name}.py"), *options)
 
     return command
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Whole programs belong to the full tier; the quick one is for after every change."""
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents:
+            item.add_marker(pytest.mark.full)

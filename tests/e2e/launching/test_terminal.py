@@ -7,6 +7,7 @@ import os
 import pty
 import re
 import select
+import shlex
 import signal
 import sys
 import time
@@ -192,12 +193,11 @@ def stat_state(pid):
 
 def test_without_a_shell_that_could_continue_it_ctrl_z_stops_nothing_for_ever(user, eventually):
     """In an orphaned process group the kernel ignores a launcher's stop: the child goes on."""
+    command = shlex.split(waiting_child(user, "sys.exit(5)"))
     pid, terminal = pty.fork()
     if pid == 0:
         os.chdir(user.work)
-        child = ["sh", "-c", "echo up; until test -e go; do sleep 0.05; done; exit 5"]
-        argv = [sys.executable, "-P", "-m", "pfid", "run", "--name", "train", "--", *child]
-        os.execvpe(argv[0], argv, user.environ)
+        os.execvpe(command[0], command, user.environ)
     eventually(lambda: "up" in user.text(), "output")
     os.write(terminal, CTRL_Z)
     time.sleep(0.5)
