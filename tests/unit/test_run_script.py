@@ -55,12 +55,24 @@ def calls(clone: Path) -> list[str]:
     return (clone / "calls").read_text().splitlines()
 
 
-@pytest.mark.parametrize("tier", ["quick", "full"])
-def test_everything_clean_runs_lint_and_tests(clone, tier):
+@pytest.mark.parametrize(("tier", "halves"), [("quick", 1), ("full", 2)])
+def test_everything_clean_runs_lint_and_tests(clone, tier, halves):
     done = run(clone, tier)
     assert done.returncode == 0, done.stderr
     tools = [call.split()[0] for call in calls(clone) if not call.startswith("python")]
-    assert tools == ["ruff", "ruff", "mypy", "lint-imports", "pytest"]
+    assert tools == ["ruff", "ruff", "mypy", "lint-imports", *["pytest"] * halves]
+
+
+@pytest.mark.parametrize("half", ["not full", "full"])
+@pytest.mark.parametrize(("status", "arguments", "whole"), [(1, [], 1), (5, [], 1), (5, ["-x"], 0)])
+def test_each_half_of_everything_counts(clone, half, status, arguments, whole):
+    """Status 5, no tests: where arguments chose them, one half may have none."""
+    pytest_ = clone / ".venv-tests" / "bin" / "pytest"
+    fails = f'case "$*" in *"-m {half} "*) exit {status};; esac'
+    pytest_.write_text(f"#!/bin/sh\necho pytest >> {clone}/calls\n{fails}\n")
+    done = run(clone, "full", *arguments)
+    assert done.returncode == whole, done.stderr
+    assert calls(clone).count("pytest") == 2
 
 
 @pytest.mark.parametrize("tool", ["ruff", "mypy", "lint-imports", "pytest", "python"])
