@@ -101,7 +101,7 @@ def _is(line: str, number: Written, pair: Written | None, value: float, unit: st
 
 
 def _named_unit(line: str, number: Written, value: float, meant: Unit) -> int | None:
-    """`rebuild_hours = 4.3`: the unit stands in a name on the line, as a word of its own."""
+    """`rebuild_hours = 2`: the unit stands in a name on the line, as a word of its own."""
     for word in spellings(meant.dimension):
         scaled = value * meant.factor / UNITS[word].factor
         if _equal(number.values, scaled) and _in_a_name(line, word):

@@ -18,7 +18,7 @@ from typing import Any, Final
 from pfid.adapters.bounded_process import CannotStartError, found_program, run_bounded
 from pfid.bootstrap.preflight.project import Project
 from pfid.config.preflight import Mutation, Tests
-from pfid.domain.errors import PfidError
+from pfid.domain.errors import ConfigError, PfidError
 from pfid.spec.ports.python import PythonAnswer
 
 ARCHIVE_MAX_BYTES: Final = 1 << 30
@@ -63,12 +63,13 @@ def mutate_project(project: Project, told: Callable[[str], None]) -> tuple[Mutan
 
     Raises:
         NoScratchError: if there is nothing that can be broken.
+        ConfigError: if the spec lists no break.
     """
     mutations = project.spec.mutations
     if not mutations:
-        return ()
+        raise ConfigError(("the spec lists no [[mutations]]: nothing was broken",))
     archive = _archive(project)
-    inside = project.folder.relative_to(Path(project.git.root).resolve())
+    inside = project.folder.resolve().relative_to(Path(project.git.root).resolve())
     results: list[MutantResult] = []
     with tempfile.TemporaryDirectory(prefix="pfid-mutate-") as scratch:
         _unpack(archive, Path(scratch))
