@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from pfid.adapters.process_identity import machine_id
-from pfid.adapters.step_fits import FOLDER, keep_fit
+from pfid.adapters.step_fits import FOLDER, keep_fit, load_fit
 from pfid.config.paths import user_state_dir
 from pfid.domain.step_fit import StepFit
 
@@ -51,6 +51,13 @@ def test_a_fit_that_cannot_be_read_stops_no_launch(user, state, text):
     path = keep_fit(state, "train", FIT)
     path.write_text(text)
     assert (path.parent.name, user.run("--", "true").returncode) == (FOLDER, 0)
+
+
+def test_a_file_of_another_name_is_not_this_names_fit(state):
+    path = keep_fit(state, "train", FIT)
+    assert load_fit(state, "train") == FIT
+    path.write_text(path.read_text().replace('"train"', '"other"'))
+    assert load_fit(state, "train") is None
 
 
 @pytest.mark.full

@@ -74,6 +74,12 @@ def test_a_shuffle_is_uniform():
     assert np.abs(places - 1_000).max() < 5 * np.sqrt(6_000 * 5 / 36)
 
 
+def test_a_last_part_that_is_no_whole_row_is_shuffled_too():
+    words = np.arange(6, dtype=np.uint64)
+    last = [shuffled_rows(words, 4, np.random.default_rng(s))[4:].tolist() for s in range(200)]
+    assert 70 < last.count([4, 5]) < 130
+
+
 def test_the_sweep_from_a_full_sort_to_a_shuffle_only_ever_adds_padding():
     ordered = tight(records_of(skewed()), 2)
     wastes = [padding_cost(bucketed(ordered, k, 0), 2).waste for k in (2, 8, 32, 128, 512, 4_000)]
@@ -93,6 +99,11 @@ def test_the_tight_pairing_has_the_fewest_full_width_batches_of_all_orders(
     cost = padding_cost(tight(records_of(np.array(lengths)), batch), batch)
     assert cost.worst_batches <= min(worst(order, batch), worst(lengths, batch))
     assert cost.worst_batches == -(-lengths.count(max(lengths)) // batch)
+
+
+def test_a_short_batch_holds_the_shortest_where_the_longest_would_fill_one_more():
+    assert padding_cost(tight(records_of(np.array([1, 9, 9])), 2), 2).worst_batches == 1
+    assert padding_cost(tight(records_of(np.array([1, 1, 9])), 2), 2).waste == 0
 
 
 @given(lengths=lengths_lists, batch=st.integers(1, 7), seed=st.integers(0, 99))
