@@ -15,6 +15,7 @@ from urllib.parse import quote
 from pfid.adapters.store_queries import events_after
 from pfid.analysis.step_statistics import StepStatistics
 from pfid.domain.errors import StateError
+from pfid.domain.gpu_past import GpuPast
 from pfid.domain.run import RunState
 from pfid.domain.snapshot import RunView, VerdictView
 from pfid.domain.transition import Transition
@@ -32,12 +33,13 @@ _RUNS: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndedState:
-    """What an engine left behind."""
+    """What an engine left behind; ``gpus`` by run: what those did that it was on."""
 
     runs: tuple[RunView, ...]
     verdicts: tuple[VerdictView, ...]
     events: tuple[Event, ...]
     evidence: dict[str, list[str]]
+    gpus: dict[str, tuple[GpuPast, ...]]
 
 
 def read_ended(path: Path) -> EndedState:
@@ -51,10 +53,11 @@ def read_ended(path: Path) -> EndedState:
     uri = f"file:{quote(str(path))}?mode=ro"
     try:
         with closing(sqlite3.connect(uri, uri=True, timeout=_LOCK_WAIT_S)) as db:
-            runs = tuple(_view(run, steps) for run, steps in db.execute(_RUNS))
+            rows = [_bodies(run, steps) for run, steps in db.execute(_RUNS)]
             stored = events_after(db, after_id=0, subject=None, synthetic=False, limit=EVENTS_MAX)
     except sqlite3.Error as error:
         raise StateError(f"{path} cannot be read: {error}") from error
+    runs = tuple(_view(body, kept) for body, kept in rows)
     events = tuple(Event(id=e.event_id, transition=e.transition) for e in stored)
     last = _last(events)
     open_ended = {view.run.run_id for view in runs if view.state is RunState.LOST}
@@ -64,6 +67,7 @@ def read_ended(path: Path) -> EndedState:
         verdicts=tuple(unwatched(v) if v.entity.id in open_ended else v for v in verdicts),
         events=events,
         evidence={t.check: list(t.verdict.evidence) for t in last if t.verdict.evidence},
+        gpus={body.run.run_id: _gpus(body, kept) for body, kept in rows},
     )
 
 
@@ -81,9 +85,15 @@ def is_locked(lock: Path, table: Path = Path("/proc/locks")) -> bool:
     return any(row[1] != "->" and row[5].endswith(f":{inode}") for row in rows if len(row) > 5)
 
 
-def _view(run: bytes, steps: bytes | None) -> RunView:
-    body = unpack(run, RunBody)
-    kept = None if steps is None else unpack(steps, StepsBody)
+def _bodies(run: bytes, steps: bytes | None) -> tuple[RunBody, StepsBody | None]:
+    return unpack(run, RunBody), None if steps is None else unpack(steps, StepsBody)
+
+
+def _gpus(body: RunBody, kept: StepsBody | None) -> tuple[GpuPast, ...]:
+    return body.gpus or (() if kept is None else kept.gpus)
+
+
+def _view(body: RunBody, kept: StepsBody | None) -> RunView:
     statistics = StepStatistics() if kept is None else StepStatistics.restore(kept.statistics)
     return RunView(
         run=body.run,

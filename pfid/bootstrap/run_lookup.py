@@ -62,4 +62,5 @@ def _left(source: Source, run: str) -> RunDetails:
         events=tuple(e for e in ended.events if e.transition.entity.id == run),
         evidence=ended.evidence,
         stop=None,
+        gpus=ended.gpus.get(run, ()),
     )

@@ -6,6 +6,7 @@ from itertools import takewhile
 from typing import Any, Final
 
 from pfid.daemon.core import Core, public
+from pfid.daemon.ledger import gpu_pasts
 from pfid.daemon.messages import Asked, EventsFound, OldRunFound
 from pfid.daemon.publishing import Publishing
 from pfid.daemon.refusal import ROOT_UID, RefusalError
@@ -67,6 +68,7 @@ class Answering:
             events=shown(events[-RUN_EVENTS_MAX:]),
             evidence=_evidence(run) if private else None,
             stop=_stop(run.stop, private=private),
+            gpus=gpu_pasts(run),
         )
 
     def _ask_store(self, asked: Asked, run_id: str) -> None:
@@ -101,6 +103,7 @@ class Answering:
             events=shown(found.events),
             evidence={} if private else None,
             stop=_stop(body.stop, private=private),
+            gpus=body.gpus,
         )
 
     def events(self, asked: Asked, request: GetEvents) -> EventsReply | None:

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from pfid.analysis.gpu_past import GpuPastKeeper
 from pfid.daemon.core import Core
 from pfid.daemon.gpu_box import NVML, TrackedGpu
 from pfid.daemon.gpu_holders import Holders, InTree, RunTree
@@ -18,6 +19,8 @@ from pfid.wire.stored import DropGpu, GpuBody, PutGpu, pack
 RESOLVE_S: Final = 5.0
 """How often a list of processes that did not change is looked at again: a pid may be reused."""
 DAY_S: Final = 86_400.0
+WRITTEN_EVERY: Final = 60
+"""Of so many samples one has a run's past written: what a kill of the daemon can lose of it."""
 GIVEN_UP: Final = frozenset({SamplerProblem.HUNG, SamplerProblem.CRASHED})
 
 
@@ -53,6 +56,7 @@ class Gpus:
         self._core.sampled(report.sampler)
         for gpu in told:
             self._who(gpu, now_s)
+            self._past(gpu)
         if report.facts is not None:
             self._remember(report.at_s)
         for event in report.xids:
@@ -122,6 +126,20 @@ class Gpus:
             gpu.holders = holders
             gpu.changed()
             self._judging.gpus_changed()
+
+    def _past(self, gpu: TrackedGpu) -> None:
+        """Keep the sample for the runs on this GPU: it is asked for when they are over."""
+        if not gpu.holders:
+            return
+        for run_id in {h.run_id for h in gpu.holders if h.run_id is not None and not h.run_ended}:
+            run = self._core.runs.get(run_id)
+            if run is None or run.end is not None:
+                continue
+            kept = run.gpus.get(gpu.facts.uuid)
+            if kept is None:
+                kept = run.gpus[gpu.facts.uuid] = GpuPastKeeper.of(gpu.facts)
+            if kept.add(gpu.samples[-1], gpu.reference) and kept.seen % WRITTEN_EVERY == 1:
+                run.steps_dirty = True
 
     def _named(self, gpu: TrackedGpu, listed: tuple[GpuProcess, ...]) -> tuple[GpuHolder, ...]:
         core = self._core

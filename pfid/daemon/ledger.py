@@ -12,6 +12,7 @@ from typing import Final
 from pfid.daemon.core import Core, put_event
 from pfid.daemon.judging import REGIME_CHECK
 from pfid.daemon.tracked import Judged, Stream, TrackedRun
+from pfid.domain.gpu_past import GpuPast
 from pfid.policy.baseline import EarlierRun, earlier_run
 from pfid.wire.control import Reply
 from pfid.wire.stored import (
@@ -101,7 +102,8 @@ class Ledger:
     def checkpoint_all(self) -> None:
         """On the way out: whatever moved is written now."""
         for run in self._core.runs.values():
-            if run.steps_dirty or run.dirty:
+            if run.steps_dirty or run.dirty or (run.gpus and not run.final):
+                run.steps_dirty = run.steps_dirty or bool(run.gpus)
                 self._core.touch(run)
 
     def rewrite_everything(self) -> None:
@@ -210,6 +212,7 @@ def run_body(run: TrackedRun) -> RunBody:
         },
         left=left_behind(run) if run.end is not None else None,
         final=run.final,
+        gpus=gpu_pasts(run) if run.final else (),
     )
 
 
@@ -267,4 +270,10 @@ def _steps_body(run: TrackedRun) -> StepsBody:
         step_clock=run.step_clock,
         achieved=run.rates.whole(inside),
         optimizers=() if inside is None else inside.optimizers,
+        gpus=() if run.final else gpu_pasts(run),
     )
+
+
+def gpu_pasts(run: TrackedRun) -> tuple[GpuPast, ...]:
+    """What the GPUs did that it is or was on."""
+    return tuple(kept.past() for kept in run.gpus.values())

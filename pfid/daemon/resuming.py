@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, Protocol
 
+from pfid.analysis.gpu_past import GpuPastKeeper
 from pfid.analysis.launch_windows import LaunchWindows
 from pfid.analysis.step_statistics import StepStatistics
 from pfid.daemon.core import Core
@@ -179,6 +180,8 @@ class Resuming:
             else steps.progress,
         )
         run.deaths.extend(body.deaths)
+        for past in body.gpus or (() if steps is None else steps.gpus):
+            run.gpus[past.uuid] = GpuPastKeeper.restored(past)
         if body.end is not None:
             run.died_at_s = body.end.at_s
         if steps is not None:

@@ -6,6 +6,7 @@ from typing import Final
 
 from pfid.analysis.achieved import AchievedRates
 from pfid.analysis.early_steps import EarlySteps
+from pfid.analysis.gpu_past import GpuPastKeeper
 from pfid.analysis.launch_windows import LaunchWindows
 from pfid.analysis.recent_steps import RecentSteps
 from pfid.analysis.step_statistics import StepStatistics
@@ -134,6 +135,7 @@ class TrackedRun:
         version: counts up with every new piece of evidence.
         oom_place: where its cgroup counts OOM kills.
         oom_seen: (monotonic time, count) of the last look and of an older one.
+        gpus: what the GPUs it is or was on did meanwhile, by uuid.
     """
 
     run: Run
@@ -173,6 +175,7 @@ class TrackedRun:
     oom_seen: deque[tuple[float, int | None]] = field(default_factory=deque)
     version: int = 0
     regime_while_alive: Outcome | None = None
+    gpus: dict[str, GpuPastKeeper] = field(default_factory=dict)
     sweep_at_s: float = 0.0
     dirty: bool = True
     steps_dirty: bool = False

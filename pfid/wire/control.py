@@ -244,13 +244,17 @@ class SnapshotReply(_Reply, tag="snapshot", frozen=True, kw_only=True):
 
 
 class RunReply(_Reply, tag="run", frozen=True, kw_only=True):
-    """One run: its view, verdicts, events and, for its owner, evidence by check."""
+    """One run: its view, verdicts, events and, for its owner, evidence by check.
+
+    ``gpus`` are those it is or was on, each with what it did meanwhile.
+    """
 
     run: Any
     verdicts: Any
     events: Any
     evidence: dict[str, list[str]] | None = None
     stop: Any = None
+    gpus: Any = ()
 
 
 class EventsReply(_Reply, tag="events", frozen=True, kw_only=True):

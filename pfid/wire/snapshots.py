@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from pfid.domain.errors import WireError
+from pfid.domain.gpu_past import GpuPast
 from pfid.domain.run import OperatorStop
 from pfid.domain.snapshot import RunView, Snapshot, VerdictView
 from pfid.domain.transition import Transition
@@ -28,13 +29,17 @@ class Event:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunDetails:
-    """Everything a user may see of one run; ``evidence`` None for a stranger."""
+    """Everything a user may see of one run; ``evidence`` None for a stranger.
+
+    ``gpus`` are those it is or was on, each with what it did meanwhile.
+    """
 
     view: RunView
     verdicts: tuple[VerdictView, ...]
     events: tuple[Event, ...]
     evidence: dict[str, list[str]] | None
     stop: OperatorStop | None
+    gpus: tuple[GpuPast, ...] = ()
 
 
 def snapshot_of(reply: SnapshotReply) -> Snapshot:
@@ -58,6 +63,7 @@ def run_of(reply: RunReply) -> RunDetails:
         events=_typed(reply.events, tuple[Event, ...]),
         evidence=reply.evidence,
         stop=None if reply.stop is None else _typed(reply.stop, OperatorStop),
+        gpus=_typed(reply.gpus, tuple[GpuPast, ...]),
     )
 
 

@@ -12,6 +12,7 @@ import msgspec
 from pfid.analysis.early_steps import EarlySteps
 from pfid.domain.errors import StateError
 from pfid.domain.gpu import GpuFacts, GpuReference
+from pfid.domain.gpu_past import GpuPast
 from pfid.domain.inside import Achieved
 from pfid.domain.run import OperatorStop, Run, RunEnd, RunState
 from pfid.domain.step import StepClock, StepEvent
@@ -50,6 +51,7 @@ class RunBody(_Body, frozen=True, kw_only=True):
             costs one page to write.
         left: what it leaves to the baselines of later runs, once it has ended.
         final: whether its end is settled and nothing is held of it any more.
+        gpus: what the GPUs it was on did, once that is settled; before, it stands with the steps.
     """
 
     run: Run
@@ -67,6 +69,7 @@ class RunBody(_Body, frozen=True, kw_only=True):
     settlings: dict[str, bytes] = {}
     left: EarlierRun | None = None
     final: bool = False
+    gpus: tuple[GpuPast, ...] = ()
 
 
 class StreamBody(_Body, frozen=True, kw_only=True):
@@ -93,6 +96,7 @@ class StepsBody(_Body, frozen=True, kw_only=True):
     step_clock: StepClock | None = None
     achieved: Achieved | None = None
     optimizers: tuple[str, ...] = ()
+    gpus: tuple[GpuPast, ...] = ()
 
 
 class PutRun(_Body, frozen=True, kw_only=True):

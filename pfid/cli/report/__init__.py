@@ -7,12 +7,14 @@ from pathlib import Path
 
 import click
 
+from pfid.adapters.report_plots import PlotsMissingError, ReportPlots
 from pfid.bootstrap.gpu_look import gpus_of_run
 from pfid.bootstrap.run_lookup import look_up
 from pfid.bootstrap.sources import Source
 from pfid.cli.gathering import gathered, nobody, not_chosen
 from pfid.cli.output import Exit, error, note
 from pfid.cli.report.document import Reported, report
+from pfid.cli.report.plots import Plots, SmallPlots
 from pfid.cli.report.step_times import Text, recorded_logs, reported_times, step_times
 from pfid.policy.run_choice import RunChoiceError
 from pfid.policy.standing import believed, gate_states
@@ -44,6 +46,7 @@ def command(
 
     Identity, distribution and timeline of its step times, its GPUs, verdicts with evidence, and
     what proves the checks. Nothing in it is loaded from elsewhere. RUN is as for `pfid show`.
+    Plots with axes need matplotlib (`pip install 'pfid[report]'`); without it they are small ones.
     """
     found = gathered(everything=True)
     if not found.sources:
@@ -70,6 +73,7 @@ def _reported(
     timed, problems = (reported, ()) if reported else step_times(_texts(logs, run_id))
     for problem in problems:
         note(problem)
+    plots, missing = _plots()
     return Reported(
         details=replace(
             details,
@@ -81,7 +85,18 @@ def _reported(
         gpus=None if gpus is None else gpus.gpus,
         steps_s=timed or details.view.recent_step_s,
         whole=bool(timed),
+        plots=plots,
+        plots_missing=missing,
     )
+
+
+def _plots() -> tuple[Plots, str]:
+    """Whoever can draw, and what it would take to have it done better."""
+    try:
+        return ReportPlots(), ""
+    except PlotsMissingError as problem:
+        note(f"small plots only; larger ones with axes: {problem}")
+        return SmallPlots(), str(problem)
 
 
 def _texts(logs: Sequence[Path], run_id: str) -> Sequence[Text]:

@@ -5,22 +5,21 @@ from dataclasses import dataclass
 
 from pfid import __version__
 from pfid.cli.achieved_text import achieved_facts
+from pfid.cli.report.gpus import gpus
+from pfid.cli.report.plots import BUCKET_TEXTS, Plots
 from pfid.cli.times import age, rfc3339
 from pfid.domain.gate import Gate
-from pfid.domain.gpu_view import GpuView, WorkKind
+from pfid.domain.gpu_view import GpuView
 from pfid.domain.outcome import Outcome
 from pfid.domain.snapshot import RunView, VerdictView
 from pfid.domain.verdict import Figure
 from pfid.formats.html.markup import Child, Markup, document, el, text
-from pfid.formats.html.plots import bars, scatter, timeline
 from pfid.formats.html.style import STYLE
 from pfid.formats.html.tables import facts, size, table, tag
 from pfid.wire.snapshots import Event, RunDetails
 
-BUCKET_TEXTS = (*(f"{0.01 * 2**k:.4g}" for k in range(17)), "more")
 TONES = {Outcome.FAIL: "bad", Outcome.UNKNOWN: "wait", Outcome.PASS: "good"}
 LEGS = ("controls", "sabotage", "live", "alerts")
-ENDED_GPUS = "The run is over; what its GPUs do can be told only while it is on them."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +33,8 @@ class Reported:
         gpus: of the box; None where nobody samples.
         steps_s: step times, oldest first.
         whole: whether these are all steps, or only the last ones.
+        plots: who draws.
+        plots_missing: what better plots would take, "" where these are they.
     """
 
     details: RunDetails
@@ -42,6 +43,8 @@ class Reported:
     gpus: tuple[GpuView, ...] | None
     steps_s: tuple[float, ...]
     whole: bool
+    plots: Plots
+    plots_missing: str = ""
 
 
 def report(shown: Reported) -> str:
@@ -57,11 +60,11 @@ def report(shown: Reported) -> str:
             el("p", f"{view.run.run_id}, as of {rfc3339(shown.at_s)}", class_="dim"),
             *_identity(view),
             *_steps(shown),
-            *_gpus(shown),
+            *gpus(shown.details, shown.gpus, shown.plots),
             *_verdicts(shown.details),
             *_events(shown.details.events),
             *_proofs(shown),
-            el("p", f"Made by pfid {__version__}.", class_="dim"),
+            el("p", f"Made by pfid {__version__}.{_missing(shown)}", class_="dim"),
         ),
     )
 
@@ -96,14 +99,19 @@ def _steps(shown: Reported) -> Iterator[Markup]:
     view = shown.details.view
     yield el("h2", "Step times")
     yield facts(tuple(_step_facts(view)))
-    baseline = None if view.baseline is None else view.baseline.median_s
-    if view.histogram is not None:
+    baseline_s = None if view.baseline is None else view.baseline.median_s
+    if shown.whole:
+        yield el("p", "How often a step took how long; the dashed line is the baseline, if any.")
+        yield shown.plots.distribution(shown.steps_s, baseline_s)
+    elif view.histogram is not None and any(view.histogram.counts):
         yield el("p", "Steps by duration; each bar is named by its upper bound in seconds.")
-        yield bars(view.histogram.counts, BUCKET_TEXTS, "s")
-    if len(shown.steps_s) > 1:
+        yield shown.plots.buckets(view.histogram.counts, BUCKET_TEXTS)
+    if shown.steps_s:
         which = "every timed step" if shown.whole else f"the last {len(shown.steps_s)} steps"
-        yield el("p", f"Seconds of {which}, in order; the dashed line is the baseline.")
-        yield timeline(shown.steps_s, "s", baseline)
+        yield el("p", f"Seconds of {which}, in order; the dashed line is the baseline, if any.")
+        yield shown.plots.timeline(shown.steps_s, baseline_s)
+    else:
+        yield el("p", "No step was timed.", class_="dim")
 
 
 def _step_facts(view: RunView) -> Iterator[tuple[str, Child]]:
@@ -130,41 +138,10 @@ def _baseline(view: RunView) -> str:
     return f"{view.baseline.median_s:.4g} s from {source}{slow}"
 
 
-def _gpus(shown: Reported) -> Iterator[Markup]:
-    view = shown.details.view
-    on = [g for g in shown.gpus or () if any(h.run_id == view.run.run_id for h in g.holders or ())]
-    for gpu in on:
-        yield from _gpu(gpu)
-    if not on and shown.gpus:
-        yield el("h2", "GPUs")
-        yield el("p", ENDED_GPUS if view.state.ended else "The run is on none.", class_="dim")
-
-
-def _gpu(gpu: GpuView) -> Iterator[Markup]:
-    yield el("h2", f"GPU {gpu.facts.index}: {text(gpu.facts.name, 60)}")
-    yield el("p", gpu.facts.uuid, class_="dim")
-    yield facts(_gpu_facts(gpu))
-    pairs = zip(gpu.recent_utilization, gpu.recent_power_w, strict=False)
-    both = [(u, p) for u, p in pairs if u is not None and p is not None]
-    if both:
-        yield scatter(both, "utilisation", "W")
-
-
-def _gpu_facts(gpu: GpuView) -> Iterator[tuple[str, Child]]:
-    yield "busy with", gpu.kind.value.replace("_", " ")
-    if gpu.kind is WorkKind.UNKNOWN and gpu.kind_reason:
-        yield "because", gpu.kind_reason.replace("_", " ")
-    last, reference = gpu.last, gpu.reference
-    if last is not None and last.utilization is not None:
-        yield "utilisation", f"{last.utilization:.0%}"
-    if last is not None and last.power_w is not None:
-        limit = "" if last.power_limit_w is None else f" of {last.power_limit_w:.0f} W"
-        source = "" if last.power_source is None else f", {last.power_source.value}"
-        yield "power", f"{last.power_w:.0f} W{limit}{source}"
-    if last is not None and last.tensor_activity is not None:
-        yield "tensor cores", f"{last.tensor_activity:.0%}"
-    if reference is not None:
-        yield "its own dense GEMM", f"{reference.tflops:.0f} TFLOP/s at {reference.power_w:.0f} W"
+def _missing(shown: Reported) -> str:
+    if not shown.plots_missing:
+        return ""
+    return f" Its plots are the small ones; for larger ones with axes: {shown.plots_missing}."
 
 
 def _verdicts(details: RunDetails) -> Iterator[Markup]:

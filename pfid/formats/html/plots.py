@@ -1,7 +1,7 @@
-"""Plots as inline SVG: a line of step times, a distribution, a scatter. Coordinates only.
+"""Small plots as inline SVG: a line of step times, a distribution, a scatter. Coordinates only.
 
-A plotting library would add tens of megabytes for three shapes; these are a few lines each, take
-the page's own colours in light and dark, and need no script.
+The daemon's page is made of these, and a report where no plotting library is installed: a hundred
+megabytes are much for three shapes. They take the page's own colours and need no script.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ WIDTH, HEIGHT = 160, 28
 HEADROOM: Final = 1.2
 BIG_WIDTH, BIG_HEIGHT = 640, 180
 _LEFT, _BELOW, _ABOVE = 56, 24, 10
-_POINTS_MAX: Final = 2_000
+BIG_POINTS_MAX: Final = 2_000
 
 
 def sparkline(
@@ -44,7 +44,7 @@ def sparkline(
 
 def timeline(values: Sequence[float], unit: str, baseline: float | None = None) -> Markup:
     """A line with its axis, each value in its order; thinned to what can be seen."""
-    thin = _thinned(values)
+    thin = thinned(values)
     top = _round_up(max((*thin, baseline or 0.0), default=1.0))
     inner_w, inner_h = BIG_WIDTH - _LEFT - 8, BIG_HEIGHT - _BELOW - _ABOVE
 
@@ -68,10 +68,9 @@ def timeline(values: Sequence[float], unit: str, baseline: float | None = None) 
 
 def bars(counts: Sequence[int], names: Sequence[str], unit: str) -> Markup:
     """One bar a bucket, its name below; empty buckets at both ends left out."""
-    used = [i for i, n in enumerate(counts) if n]
-    if not used:
+    shown = used_buckets(counts)
+    if not shown:
         return el("p", "No value yet.", class_="none")
-    shown = range(max(used[0] - 1, 0), min(used[-1] + 2, len(counts)))
     top = float(max(counts))
     inner_w, inner_h = BIG_WIDTH - _LEFT - 8, BIG_HEIGHT - _BELOW - _ABOVE
     width = inner_w / len(shown)
@@ -107,7 +106,7 @@ def scatter(pairs: Sequence[tuple[float, float]], x_unit: str, y_unit: str) -> M
             r="3",
             class_="dot",
         )
-        for x, y in pairs[-_POINTS_MAX:]
+        for x, y in pairs[-BIG_POINTS_MAX:]
     ]
     said = f"{len(pairs)} points, {x_unit} against {y_unit}"
     return _svg(
@@ -154,11 +153,19 @@ def _label(x: float, y: float, said: str, anchor: str) -> Markup:
     return el("text", said, x=f"{x:.1f}", y=f"{y:.1f}", text_anchor=anchor)
 
 
-def _thinned(values: Sequence[float]) -> Sequence[float]:
+def used_buckets(counts: Sequence[int]) -> range:
+    """Places from the first bucket with something in it to the last, one more at each side."""
+    used = [i for i, n in enumerate(counts) if n]
+    if not used:
+        return range(0)
+    return range(max(used[0] - 1, 0), min(used[-1] + 2, len(counts)))
+
+
+def thinned(values: Sequence[float]) -> Sequence[float]:
     """At most so many points; of each stretch the largest, so that no spike is lost."""
-    if len(values) <= _POINTS_MAX:
+    if len(values) <= BIG_POINTS_MAX:
         return values
-    size = -(-len(values) // _POINTS_MAX)
+    size = -(-len(values) // BIG_POINTS_MAX)
     return [max(values[i : i + size]) for i in range(0, len(values), size)]
 
 

@@ -14,7 +14,7 @@ font:15px/1.45 system-ui,-apple-system,"Segoe UI","DejaVu Sans",sans-serif}
 main{max-width:1560px;margin:0 auto}
 h1{font-size:1.35rem;margin:0 .6rem 0 0;display:inline-block}
 h2{font-size:1.05rem;margin:1.6rem 0 .5rem}
-p{margin:.3rem 0}.dim,.none{color:var(--dim)}
+p,li,h1,h2{overflow-wrap:anywhere}p{margin:.3rem 0}.dim,.none{color:var(--dim)}
 a{color:var(--line)}
 .alarm{background:var(--bad-bg);color:var(--bad);padding:.5rem .7rem;border-radius:6px}
 .tiles{display:flex;flex-wrap:wrap;gap:.5rem;margin:.8rem 0}
@@ -32,7 +32,7 @@ background:var(--rule)}
 .tag.wait{background:var(--wait-bg);color:var(--wait)}
 ul.verdicts{list-style:none;margin:0;padding:0}
 svg{max-width:100%;height:auto;display:block}
-svg text{fill:var(--dim);font-size:11px}
+svg text{fill:var(--dim);font-size:11px}svg.plot{max-width:100%;margin:.4rem 0}
 .line{fill:none;stroke:var(--line);stroke-width:1.5}
 .baseline{stroke:var(--dim);stroke-dasharray:4 3}
 .axis{fill:none;stroke:var(--rule)}

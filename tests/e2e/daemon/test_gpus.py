@@ -110,6 +110,37 @@ def test_memory_still_held_after_a_run_ended_keeps_its_name(watched):
     assert view.gpus[0].holders[0].run_id == "train-1"
 
 
+@pytest.mark.full
+def test_what_a_gpu_did_for_a_run_outlives_restarts_and_the_run(watched):
+    watched.nvml.play(H200, H200_IDLE)
+    watched.start()
+    child = watched.child()
+    watched.register(child.pid, "train-1")
+    watched.nvml.run_on(0, child.pid, 8 * GIB)
+    past = watched.until("some samples of its GPU", lambda: _past(watched, 2))
+    assert past["uuid"] == uuid(0), "and none of the other one"
+    watched.kill(15)
+    watched.start()
+    watched.until("more of them over an orderly restart", lambda: _past(watched, past["seen"] + 2))
+    child.kill()
+    child.wait()
+    watched.nvml.clear()
+    watched.until("its end", lambda: watched.end("train-1"))
+    ended = _past(watched, 4)
+    time.sleep(2.5)
+    assert _past(watched, 4) == ended, "what the card did afterwards is not the run's"
+    assert ended["power_w"] == [pytest.approx(627.4, abs=1.0)] * len(ended["utilization"])
+    assert ended["power_limit_w"] == 700.0
+    watched.kill(9)
+    watched.start()
+    assert _past(watched, 4) == ended, "nor is it lost with the daemon"
+
+
+def _past(box, seen):
+    gpus = box.run("train-1")["gpus"]
+    return gpus[0] if len(gpus) == 1 and gpus[0]["seen"] >= seen else None
+
+
 def test_a_gpu_that_left_is_missed_over_a_restart_until_an_operator_forgets_it(watched):
     watched.nvml.play(H200, H200)
     watched.start()

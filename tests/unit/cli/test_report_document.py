@@ -3,11 +3,27 @@
 from dataclasses import replace
 
 from pfid.bootstrap.specimen import specimen_snapshot
-from pfid.cli.report.document import ENDED_GPUS, Reported, report
+from pfid.cli.report.document import Reported, report
+from pfid.cli.report.gpus import NEVER_SEEN, ON_NONE
+from pfid.cli.report.plots import SmallPlots
+from pfid.domain.gpu import GpuReference
+from pfid.domain.gpu_past import GpuPast
 from pfid.domain.verdict import Figure
 from pfid.wire.snapshots import RunDetails
 
 HOSTILE = "<script>x</script>\u202e"
+PAST = GpuPast(
+    uuid="GPU-0",
+    index=4,
+    name="H200 <b>",
+    utilization=(1.0, 0.5, 0.0),
+    power_w=(600.0, 300.0, 70.0),
+    seen=900,
+    power_limit_w=700.0,
+    reference=GpuReference(
+        uuid="GPU-0", tflops=740.0, power_w=640.0, power_limit_w=700.0, at_s=1.0, driver="580"
+    ),
+)
 
 
 def shown(index=0, **changed):
@@ -20,8 +36,10 @@ def shown(index=0, **changed):
         events=(),
         evidence=changed.pop("evidence", None),
         stop=None,
+        gpus=changed.pop("pasts", ()),
     )
     filled = {"steps_s": view.recent_step_s, "whole": False, "gpus": whole.gpus.gpus}
+    filled["plots"] = SmallPlots()
     return Reported(details=details, at_s=whole.at_s, gates=whole.gates, **{**filled, **changed})
 
 
@@ -41,8 +59,56 @@ def test_the_side_of_its_gpu_says_power_of_which_limit_and_how_it_was_had():
 def test_where_nobody_samples_nothing_is_said_of_gpus_and_without_one_that_is_said():
     assert "GPU" not in report(shown(gpus=None)).partition("What proves")[0]
     others = tuple(replace(g, holders=()) for g in specimen_snapshot().gpus.gpus)
-    assert "The run is on none." in report(shown(gpus=others))
-    assert ENDED_GPUS in report(shown(1))
+    assert ON_NONE in report(shown(gpus=others))
+    assert NEVER_SEEN in report(shown(1))
+
+
+def test_an_ended_run_shows_what_its_gpus_did_while_it_was_on_them():
+    page = report(shown(1, pasts=(PAST,), gpus=None))
+    for said in (
+        "GPU 4: H200 &lt;b&gt;",
+        "3 of 900 samples",
+        "3 points, utilisation against W",
+        "700 W",
+        "740 TFLOP/s at 640 W",
+    ):
+        assert said in page, said
+    assert page.count("<circle") == 3
+    assert NEVER_SEEN not in page
+
+
+def test_a_living_run_shows_its_whole_past_on_a_gpu_and_what_that_is_busy_with_now():
+    uuid = specimen_snapshot().gpus.gpus[0].facts.uuid
+    page = report(shown(pasts=(replace(PAST, uuid=uuid),)))
+    assert page.count(f">{uuid}<") == 1, "one GPU, told once"
+    assert "busy with" in page
+    assert "3 of 900 samples" in page
+
+
+def test_gpus_stand_in_the_order_of_the_box():
+    pasts = tuple(
+        replace(PAST, uuid=f"GPU-{u}", index=i) for u, i in (("c", 2), ("a", 9), ("b", 0))
+    )
+    page = report(shown(1, pasts=pasts, gpus=None))
+    places = [page.index(f"GPU {i}: ") for i in (0, 2, 9)]
+    assert places == sorted(places)
+
+
+def test_no_step_is_said_one_step_is_a_plot_and_every_step_has_its_distribution():
+    none = report(shown(1))
+    assert "No step was timed." in none
+    assert "<svg" not in none
+    one = report(shown(1, steps_s=(0.5,), whole=True))
+    assert "1 values by s" in one
+    assert "1 values in s" in one
+    many = report(shown(1, steps_s=(0.01, 0.02, 9_000.0), whole=True))
+    assert "up to more s: 1" in many
+
+
+def test_what_larger_plots_would_take_is_said_in_one_line_and_only_then():
+    page = report(shown(plots_missing="pip install 'pfid[report]'"))
+    assert "for larger ones with axes: pip install &#x27;pfid[report]&#x27;." in page
+    assert "larger" not in report(shown())
 
 
 def test_an_ended_run_says_how_and_what_is_not_known_is_absent():
