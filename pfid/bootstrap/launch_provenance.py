@@ -32,6 +32,7 @@ from pfid.policy.masking import mask_argv
 from pfid.policy.provenance_fields import at_launch, with_heard, with_observed
 from pfid.wire.record import RecordedEnd, RecordedLog, RunRecord
 
+_WORTH_SAYING: Final = frozenset({"dubious_ownership", "git_hung", "git_failed"})
 OBSERVATIONS: Final = "observations.jsonl"
 
 
@@ -71,6 +72,9 @@ class LaunchProvenance:
         declared = self._declared
         at_s = time.time()
         code = code_identity(GitRepository(request.cwd, request.environ).facts())
+        interpreter = self._asked.identity()
+        self._tell("git", code.problem)
+        self._tell("the training interpreter", interpreter.problem)
         files = _unread(declared) or self._digests(declared.inputs())
         manifest = Manifest(
             run_id=run_id,
@@ -80,7 +84,7 @@ class LaunchProvenance:
             command=_command(request, declared.table.environ),
             host=host_identity(request.environ, declared.table.container),
             code=code,
-            interpreter=self._asked.identity(),
+            interpreter=interpreter,
             files=files,
             fields=at_launch(declared.table.requested, declared.file, request.expect_step_s),
             expected=declared.table.pairs,
@@ -103,6 +107,11 @@ class LaunchProvenance:
             end=_ending(end, bad, problem),
         )
         write_manifest(run_dir, done)
+
+    def _tell(self, who: str, problem: str | None) -> None:
+        """What keeps a launch waiting, or looks like an accident, is said; the run goes on."""
+        if problem in _WORTH_SAYING or (problem or "").startswith("python_"):
+            self._say(f"provenance: {who} tells nothing ({(problem or '').replace('_', ' ')})")
 
     def _digests(self, wanted: Sequence[tuple[FileRole, str]]) -> tuple[FileIdentity, ...]:
         if not wanted:

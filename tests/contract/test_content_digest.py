@@ -4,6 +4,7 @@ import hashlib
 import os
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -152,6 +153,7 @@ def test_a_digest_is_trusted_only_where_somebody_wants_that(settled, tmp_path):
 @pytest.mark.parametrize("how", ["content", "time", "inode", "size"])
 def test_whatever_moves_of_a_file_its_kept_digest_is_not_believed(settled, tmp_path, how):
     store = tmp_path / "digests.json"
+    before = settled.stat()
     digest(settled, cache=DigestCache(store))
     if how == "inode":
         (tmp_path / "other").write_bytes(b"two")
@@ -160,9 +162,21 @@ def test_whatever_moves_of_a_file_its_kept_digest_is_not_believed(settled, tmp_p
         os.utime(settled, (5, 5))
     else:
         settled.write_bytes(b"two" if how == "content" else b"longer")
+    if how != "time":  # an editor that sets the clock of a file back
+        os.utime(settled, ns=(before.st_atime_ns, before.st_mtime_ns))
     (found,) = digest(settled, cache=DigestCache(store))
     assert found.cached is False
     assert found.sha256 == sha256(settled.read_bytes())
+
+
+@pytest.mark.parametrize("field", ["st_dev", "st_ino", "st_size", "st_mtime_ns", "st_ctime_ns"])
+def test_every_mark_of_a_file_is_in_the_key_of_its_digest(settled, field):
+    found = settled.stat()
+    marks = ("st_dev", "st_ino", "st_size", "st_mtime_ns", "st_ctime_ns")
+    same = SimpleNamespace(**{name: getattr(found, name) for name in marks})
+    assert content_digest._key(same) == content_digest._key(found)
+    setattr(same, field, getattr(same, field) + 1)
+    assert content_digest._key(same) != content_digest._key(found)
 
 
 def test_a_file_younger_than_the_clocks_grain_is_not_kept(tmp_path):

@@ -2,6 +2,7 @@
 
 import ast
 import os
+import shutil
 import sys
 import time
 from pathlib import Path
@@ -36,7 +37,7 @@ def questions(tmp_path, monkeypatch):
     """Questions of a test's own, beside the real ``ask.py``."""
     folder = tmp_path / "probes"
     folder.mkdir()
-    (folder / "ask.py").symlink_to(python_introspection.PROBES / "ask.py")
+    shutil.copy(python_introspection.PROBES / "ask.py", folder)
     monkeypatch.setattr(python_introspection, "PROBES", folder)
     return folder
 

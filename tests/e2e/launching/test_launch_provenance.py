@@ -196,6 +196,7 @@ def test_what_the_spec_declares_is_digested_by_content_when_it_is_true(user):
     assert said["interpreter"]["problem"] is None
 
 
+@pytest.mark.full
 def test_a_spec_that_cannot_be_used_refuses_where_it_was_named_and_is_told_where_it_was_not(user):
     (user.work / "preflight.toml").write_text("nonsense = 1\n")
     named = user.run("--spec", "preflight.toml", "--", "true")
@@ -252,6 +253,7 @@ def test_what_its_processes_saw_stands_beside_what_was_asked_for(user, checkout)
     assert seconds["observed_by"]["kind"] == "log"
 
 
+@pytest.mark.full
 def test_every_attempt_of_a_relaunch_has_a_manifest_of_its_own(user, repo):
     (user.work / "again.sh").write_text(
         "test -e tried && exit 0\n: > tried\ngit commit --allow-empty -qm two || exit 9\nexit 1\n"
@@ -275,3 +277,19 @@ def test_a_command_that_cannot_be_executed_leaves_a_complete_manifest(user):
 def test_bytes_that_are_no_text_are_told_as_such(user):
     assert user.run("--", "true", "\udcff").returncode == 0
     assert manifest(user)["command"]["argv"] == ["true", "\\udcff"]
+
+
+def test_an_interrupt_while_files_are_digested_ends_the_launch_and_moves_nothing(user):
+    with (user.work / "huge.bin").open("wb") as file:
+        file.truncate(1 << 40)  # holes: minutes of reading, not a byte of disk
+    (user.work / "preflight.toml").write_text('[provenance]\ndatasets = ["huge.bin"]\n')
+    (user.work / "train.log").write_text("earlier\n")
+    launcher = user.start_run("--", "true")
+    for line in launcher.stderr:
+        if "digesting" in line:
+            break
+    launcher.send_signal(signal.SIGINT)
+    assert launcher.wait(20) != 0
+    assert user.text() == "earlier\n"
+    assert not user.records()
+    assert not list(user.home.glob(".local/state/pfid/*/runs/*"))
