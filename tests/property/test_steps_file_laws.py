@@ -48,4 +48,5 @@ def test_no_line_ends_the_reading_and_chunks_do_not_matter(lines, cut):
     assert StepsText.restore(whole.state()).facts() == whole.facts()
     inside = whole.facts().inside
     assert inside.lost >= 0
+    assert all(marker.count > 0 for marker in whole.facts().markers.values())
     assert all(n >= 0 for n in inside.dynamo.values())

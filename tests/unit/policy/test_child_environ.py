@@ -45,3 +45,9 @@ def test_an_outer_runs_names_do_not_leak_into_an_inner_run():
 )
 def test_a_step_file_is_foreseen_for_every_rank_of_this_box(argv, environ, ranks):
     assert local_ranks(tuple(argv.split()), environ) == ranks
+
+
+def test_a_folder_that_instruments_stands_first_in_pythons_path():
+    found = child_environ({"PYTHONPATH": "/mine"}, "r", "d", "/pfid/site")
+    assert found["PYTHONPATH"] == "/pfid/site:/mine"
+    assert "PYTHONPATH" not in child_environ({}, "r", "d")

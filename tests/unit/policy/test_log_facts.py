@@ -1,5 +1,6 @@
 """Several logs of one run, taken together."""
 
+from pfid.domain.inside import Inside
 from pfid.policy.log_facts import together
 from pfid.spec.ports.log import LogFacts, LossSeen, Marker, MarkerSeen
 
@@ -51,3 +52,30 @@ def test_one_log_that_moved_means_moved():
     both = together([LogFacts(), LogFacts(moved=True)])
     assert both is not None
     assert both.moved is True
+
+
+def test_what_ranks_say_from_inside_is_taken_together_and_a_log_says_nothing_of_it():
+    first = Inside(asked=True, attached=1, reported=5, optimizers=("AdamW",), lost=1)
+    second = Inside(
+        reported=7,
+        optimizers=("AdamW", "SGD"),
+        lost=2,
+        accounting="6ND",
+        peak_flops_per_s=1e15,
+        dynamo={"graphs": 3},
+    )
+    both = together([LogFacts(), LogFacts(inside=first), LogFacts(inside=second)])
+    assert both is not None
+    assert both.inside == Inside(
+        asked=True,
+        attached=1,
+        reported=12,
+        optimizers=("AdamW", "SGD"),
+        lost=3,
+        accounting="6ND",
+        peak_flops_per_s=1e15,
+        dynamo={"graphs": 3},
+    )
+    logs = together([LogFacts(), LogFacts()])
+    assert logs is not None
+    assert logs.inside is None
