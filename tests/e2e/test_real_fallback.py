@@ -4,8 +4,12 @@ The limits are the defaults: nothing is lowered for the test's convenience.
 """
 
 import re
+import subprocess
 
 import pytest
+
+from pfid.domain.log_facts import Marker
+from pfid.formats.log_stream import LogParser
 
 pytestmark = [
     pytest.mark.full,
@@ -80,3 +84,25 @@ def test_the_twin_that_recompiles_once_stays_healthy(place, training):
         if event["outcome"] == "fail"
     ]
     assert not failed
+
+
+def test_the_real_bar_of_a_fallback_is_read_with_the_warning_in_its_middle(training):
+    """tqdm draws over itself, and dynamo warns wherever the bar happens to stand."""
+    done = subprocess.run(
+        training(
+            *("compiled_chain", "--change", "every", "--steps", "60", "--from-step", "20"),
+            *("--elements", "2000000", "--dialect", "tqdm"),
+        ),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        timeout=200,
+        check=True,
+    ).stdout
+    assert b"\r" in done
+    assert b"recompile_limit (2)" in done, "the fault was not delivered"
+    parser = LogParser()
+    events = parser.feed(done) + parser.finish()
+    [series] = parser.series()
+    assert (series.dialect, series.last_index, series.total) == ("tqdm", 60, 60)
+    assert events[-1].index == 60
+    assert parser.facts().markers[Marker.RECOMPILE_LIMIT].count == 1
