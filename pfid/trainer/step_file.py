@@ -20,10 +20,11 @@ class StepFile:
         rank: of the process; None if nobody says.
     """
 
-    __slots__ = ("_file", "_tail")
+    __slots__ = ("_file", "_tail", "_told_lost")
 
     def __init__(self, path: str, rank: Optional[int]) -> None:
         self._file = LineFile(path)
+        self._told_lost = 0
         at = "" if rank is None else ',"rank":%d' % rank
         self._tail = '%s,"pid":%d}\n' % (at, os.getpid())
 
@@ -38,10 +39,17 @@ class StepFile:
         return self._file.why
 
     def step(self, index: int, seconds: Optional[float], more: str = "") -> bool:
-        """Write one step; ``more`` is further JSON members, each with a comma before it."""
+        """Write one step; ``more`` is further JSON members, each with a comma before it.
+
+        Once lines go through again, one says how many did not.
+        """
         shown = "null" if seconds is None else "%.6g" % seconds
         text = '{"step":%d,"seconds":%s%s%s' % (index, shown, more, self._tail)
-        return self._file.append(text.encode("ascii", "replace"))
+        written = self._file.append(text.encode("ascii", "replace"))
+        lost = self._file.lost
+        if written and lost != self._told_lost and self.note("lost", lines=lost):
+            self._told_lost = lost
+        return written
 
     def note(self, about: str, **more: Any) -> bool:
         """Write a line that is no step."""

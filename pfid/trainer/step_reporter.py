@@ -96,7 +96,6 @@ class StepReporter:
         self._phases: List[str] = []
         self._held = ""
         self._dynamo = DynamoCounters()
-        self._told_lost = 0
         self._warned = False
         self._begun_s: Optional[float] = None
         if self._folder is not None:
@@ -191,8 +190,9 @@ class StepReporter:
         if changes is not None:
             more += ',"dynamo":' + json_line(changes).decode().rstrip()
         written = file.step(index, None if before_s is None else now_s - before_s, more)
-        if file.lost != self._told_lost:
-            self._tell_lost(file, written=written)
+        if not written and not self._warned:
+            self._warned = True
+            _warn("step reports are lost: " + file.why_lost)
 
     def _counts(self, step: Step) -> str:
         more = ""
@@ -229,14 +229,6 @@ class StepReporter:
                 peak_flops_per_s=self._accounting.peak_flops_per_s,
             )
         return file
-
-    def _tell_lost(self, file: StepFile, *, written: bool) -> None:
-        """Warn at the first loss; once the file takes lines again it is told how many."""
-        if written and file.note("lost", lines=file.lost):
-            self._told_lost = file.lost
-        elif not self._warned:
-            self._warned = True
-            _warn("step reports are lost: " + file.why_lost)
 
 
 class Pause:

@@ -162,6 +162,19 @@ def test_steps_go_on_when_the_file_is_deleted_meanwhile(program):
     assert program.steps == [6, 7, 8]
 
 
+def test_lines_that_were_lost_are_counted_in_the_file_once_it_takes_lines_again(program):
+    code = (
+        f"import os; steps = {str(program.run / 'steps')!r}\n{STEP}"
+        "os.rename(steps, steps + '.away')\n"
+        "[optimizer.step() for _ in range(4)]\n"
+        "os.rename(steps + '.away', steps)\n"
+        "[optimizer.step() for _ in range(3)]"
+    )
+    assert program(code).stderr.count("pfid:") == 1
+    assert program.steps == [1, 2, 3, 4, 5, 10, 11, 12]
+    assert [line["lines"] for line in program.lines if line.get("note") == "lost"] == [4]
+
+
 @pytest.mark.parametrize(
     "harm",
     [
