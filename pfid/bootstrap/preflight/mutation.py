@@ -88,10 +88,11 @@ def _archive(project: Project) -> bytes:
     program = found_program("git", project.environ, str(project.folder))
     if program is None:
         raise NoScratchError("git is not installed")
+    environ = {n: v for n, v in project.environ.items() if not n.startswith("GIT_")}
     try:
         done = run_bounded(
             [program, "-C", git.root, "archive", "--format=tar", git.commit],
-            project.environ,
+            environ,
             deadline_s=ARCHIVE_S,
             out_max_bytes=ARCHIVE_MAX_BYTES,
         )
