@@ -24,7 +24,7 @@ _MODULES_THAT_LAUNCH: Final = frozenset(
 _VALUED_OF_PYTHON: Final = frozenset({"-W", "-X", "--check-hash-based-pycs"})
 _PREPARES: Final = frozenset(
     {"cd", "source", ".", "export", "set", "ulimit", "module", "umask", "unset", "pushd", "trap"}
-    | {"echo", "mkdir", "sleep"}
+    | {"echo", "mkdir", "sleep", "exit", "wait"}
 )
 """What a shell's inline text does before it comes to the point."""
 _CUTS: Final = frozenset({"&&", "||", ";", "|", "&", ";;"})

@@ -89,6 +89,7 @@ def test_a_shells_inline_command_is_named_after_what_it_runs():
     assert default_name(["bash", "-lc", "A=1 exec nohup python train.py > log 2>&1"]) == "train"
     assert default_name(["sh", "-c", "cd /w && . env.sh; python -m pkg.sft"]) == "sft"
     assert default_name(["sh", "-c", "cd /w"]) == "sh"
+    assert default_name(["sh", "-c", "sleep 1; exit 3"]) == "sh"
     assert default_name(["sh", "-c", "python 'b/train.py"]) == "train"
     assert default_name(["bash", "-c", ""]) == "bash"
     assert default_name(["bash", "-c"]) == "bash"
