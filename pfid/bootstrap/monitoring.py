@@ -4,7 +4,7 @@ import contextlib
 import json
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -13,20 +13,19 @@ from pfid.adapters import promtool
 from pfid.adapters.control_client import ControlClient
 from pfid.adapters.page import Page
 from pfid.bootstrap.far_end import far_end
-from pfid.bootstrap.plugin_worker import Keeping, PluginWorker
-from pfid.bootstrap.selftest import PLUGIN_WAIT_S, page_end, take_stock
+from pfid.bootstrap.plugin_alerts import Foreign, foreign
+from pfid.bootstrap.selftest import take_stock
 from pfid.bootstrap.specimen import specimen_page
 from pfid.config.model import Config
 from pfid.domain.errors import ControlError
 from pfid.domain.gate import Gate, GateState
 from pfid.domain.snapshot import Snapshot
 from pfid.formats.exposition import samples
-from pfid.host.plugins import Registry
 from pfid.monitoring.check_rules import AlertedCheck, of_check
 from pfid.monitoring.control_tests import Shown, promtool_data
 from pfid.monitoring.dashboard import expressions
 from pfid.monitoring.emitted import Emitted, emitted, unknown_selectors
-from pfid.monitoring.rule import Alert, Group, Rule, alerts, recorded
+from pfid.monitoring.rule import Group, Rule, alerts, recorded
 from pfid.monitoring.rule_file import rule_groups, rules_data
 from pfid.monitoring.yaml_text import yaml_text
 from pfid.policy.control_drive import Bench, drive_controls
@@ -61,23 +60,8 @@ def monitored(config: Config) -> tuple[AlertedCheck, ...]:
     """Every check that is switched on and watches, third-party ones by their description."""
     registry = take_stock(config, (Stage.WATCH,))
     found: list[AlertedCheck] = [r.check for r in registry.checks]
-    if registry.foreign:
-        found += _foreign(registry, config)
+    found += foreign(registry, config).checks
     return tuple(c for c in found if c.name not in config.disabled_checks)
-
-
-def _foreign(registry: Registry, config: Config) -> list[AlertedCheck]:
-    taken = frozenset(r.check.name for r in registry.checks)
-    worker = PluginWorker(
-        registry.foreign,
-        limits=config.limits,
-        taken=taken,
-        far_end=page_end(),
-        keeping=Keeping(memory_max_bytes=config.plugins.worker_memory_max_bytes),
-    )
-    with worker:
-        worker.host.wait_settled(PLUGIN_WAIT_S)
-        return list(worker.host.checks)
 
 
 def shown_controls(check: AnyCheck) -> Iterator[Shown]:
@@ -113,7 +97,7 @@ def alert_legs(
     only: str | None = None,
     spoil: Callable[[tuple[Group, ...]], tuple[Group, ...]] = lambda groups: groups,
 ) -> tuple[AlertResult, ...] | None:
-    """Put every shipped check's controls before the rules made of it.
+    """Put every check's controls before the rules made of it, third-party ones among them.
 
     Args:
         config: which checks, with which limits.
@@ -126,36 +110,44 @@ def alert_legs(
     if not promtool.installed():
         return None
     registry = take_stock(config, (Stage.WATCH,))
-    checks = [r.check for r in registry.checks if r.check.name not in config.disabled_checks]
+    own = {r.check.name: r.check for r in registry.checks}
+    theirs = Foreign() if only in own else foreign(registry, config)
+    checks: list[AlertedCheck] = [
+        c for c in (*own.values(), *theirs.checks) if c.name not in config.disabled_checks
+    ]
     declared = rule_groups(checks)
-    groups = spoil(declared)
-    strangers = selector_problems(groups)
-    chosen = [c for c in checks if only in (None, c.name)]
-    with tempfile.TemporaryDirectory(prefix="pfid-alerts-") as folder:
-        return tuple(
-            _tried(Path(folder), groups, of_check(declared, c.name), strangers, c) for c in chosen
+    trial = _Trial(declared=declared, groups=spoil(declared))
+    results = []
+    for name in (c.name for c in checks if only in (None, c.name)):
+        shown = tuple(shown_controls(own[name])) if name in own else theirs.shown.get(name, ())
+        problem = "" if name in own else theirs.problem(name)
+        results.append(trial.of(name, shown, problem))
+    return tuple(results)
+
+
+class _Trial:
+    """The rules, and what each check declares of them."""
+
+    def __init__(self, *, declared: tuple[Group, ...], groups: tuple[Group, ...]) -> None:
+        """Try ``groups``, which are to do what ``declared`` says."""
+        self._declared = declared
+        self._groups = groups
+        self._strangers = selector_problems(groups)
+
+    def of(self, check: str, shown: Sequence[Shown], problem: str) -> AlertResult:
+        """Put one check's controls before the rules; a ``problem`` lets it down from the start."""
+        brought = of_check(self._groups, check)
+        problems = [problem, *(p for a in brought if (p := self._strangers.get(a.name)))]
+        rules = (Group(name=check, rules=(*recorded(self._groups), *brought)),)
+        tests = promtool_data(RULES, of_check(self._declared, check), shown)
+        with tempfile.TemporaryDirectory(prefix="pfid-alerts-") as folder:
+            (Path(folder) / RULES).write_text(yaml_text(rules_data(rules)), encoding="utf-8")
+            test_file = Path(folder) / "tests.json"
+            test_file.write_text(json.dumps(tests), encoding="utf-8")
+            problems.append(promtool.test_rules(test_file))
+        return AlertResult(
+            check=check, controls=len(shown), problem="\n".join(p for p in problems if p)
         )
-
-
-def _tried(
-    folder: Path,
-    groups: tuple[Group, ...],
-    declared: tuple[Alert, ...],
-    strangers: Mapping[str, str],
-    check: AnyCheck,
-) -> AlertResult:
-    """Put one check's controls before the rules; they are held to what the check declares."""
-    shown = tuple(shown_controls(check))
-    brought = of_check(groups, check.name)
-    problems = [strangers[a.name] for a in brought if a.name in strangers]
-    rules = (Group(name=check.name, rules=(*recorded(groups), *brought)),)
-    (folder / RULES).write_text(yaml_text(rules_data(rules)), encoding="utf-8")
-    test_file = folder / f"{check.name}.json"
-    test_file.write_text(json.dumps(promtool_data(RULES, declared, shown)), encoding="utf-8")
-    problems.append(promtool.test_rules(test_file))
-    return AlertResult(
-        check=check.name, controls=len(shown), problem="\n".join(p for p in problems if p)
-    )
 
 
 def specimen() -> Emitted:

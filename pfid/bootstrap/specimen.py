@@ -7,6 +7,7 @@ from pfid.adapters.page import Page, live_text
 from pfid.domain.gate import Gate, GateState, ProvenTo
 from pfid.domain.gpu import GpuFacts, GpuSample, PowerSource
 from pfid.domain.gpu_view import AbsentCount, GpusView, GpuView, HolderView, XidCount
+from pfid.domain.inside import Achieved
 from pfid.domain.names import CheckName, RunId, RunName
 from pfid.domain.outcome import Outcome
 from pfid.domain.run import EndKind, RunEnd, RunState
@@ -69,6 +70,17 @@ def specimen_snapshot() -> Snapshot:
                     written_bytes=1,
                 ),
                 recent_step_s=(10.0,) * 16,
+                achieved=Achieved(
+                    window_s=60.0,
+                    steps=6,
+                    ranks=1,
+                    tokens_per_s=1_000.0,
+                    real_tokens_per_s=900.0,
+                    flops_per_s=1e14,
+                    recompute_flops_per_s=1e13,
+                    accounting="6 N T",
+                    model_flops_utilization=0.4,
+                ),
             ),
             RunView(
                 run=gone,

@@ -50,7 +50,7 @@ def command(  # noqa: PLR0917 - click hands each option over as an argument
     where PFID_NVML_SHIM names a stand-in for NVML; on real GPUs none can be. With --burn PY the
     training interpreter PY loads an idle one for a minute: a GEMM, a spinning kernel, a GEMM.
 
-    With --alerts every control's page is put before the alert rules that are shipped: a control
+    With --alerts the page of every control, plugins' too, is put before the alert rules: a control
     that fails must raise its check's alert, one that cannot look the lower one, one that passes
     none. It needs promtool; without it that leg stays untried.
 

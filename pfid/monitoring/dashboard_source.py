@@ -1,12 +1,15 @@
 """The Grafana dashboard as code: ``python -m pfid.monitoring.dashboard_source > dashboard.json``.
 
-Needs grafana-foundation-sdk, which only the ``test`` extra brings; what it makes is committed, and
-a test makes it again and compares. Rows: is pfid itself well, runs, their host side, gates.
+Its panels stand in ``dashboard_panels.toml``. Needs grafana-foundation-sdk, which only the ``test``
+extra brings; what it makes is committed, and a test makes it again and compares.
 """
 
+import re
 import sys
-from collections.abc import Iterator, Sequence
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 from typing import Any, Final
 
 from grafana_foundation_sdk.builders import (
@@ -32,7 +35,15 @@ UID: Final = "pfid-box"
 SOURCE: Final = DataSourceRef(type_val="prometheus", uid="${datasource}")
 BOX: Final = 'job="$job",instance=~"$instance"'
 RUN: Final = f'{BOX},run=~"$run"'
-WIDTH: Final = 24
+PANELS: Final = "dashboard_panels.toml"
+BUILDERS: Final = {
+    "heatmap": heatmap,
+    "stat": stat,
+    "statetimeline": statetimeline,
+    "table": table,
+    "timeseries": timeseries,
+}
+_SINCE: Final = re.compile(r"<since (\w+) (<\w+>)>")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +52,7 @@ class Panel:
 
     Attributes:
         title: shown above it.
-        make: builder of its kind.
+        kind: module of its builder.
         queries: expression and legend.
         unit: of its values.
         width: of 24.
@@ -49,330 +60,30 @@ class Panel:
     """
 
     title: str
-    make: type[Any]
+    kind: str
     queries: tuple[tuple[str, str], ...]
-    unit: str = "short"
-    width: int = 8
-    about: str = ""
+    unit: str
+    width: int
+    about: str
 
 
-SELF: Final = (
-    Panel(
-        title="pfid answers",
-        make=stat.Panel,
-        queries=((f"up{{{BOX}}}", "{{instance}}"),),
-        width=4,
-    ),
-    Panel(
-        title="Age of the loop",
-        make=stat.Panel,
-        queries=(
-            (
-                f"pfid_time_seconds{{{BOX}}} - pfid_loop_last_iteration_timestamp_seconds{{{BOX}}}",
-                "{{instance}}",
-            ),
-        ),
-        unit="s",
-        width=4,
-    ),
-    Panel(
-        title="Age of samplers",
-        make=timeseries.Panel,
-        queries=(
-            (
-                (
-                    f"pfid_time_seconds{{{BOX}}} - on (job, instance) group_right ()"
-                    f" pfid_sampler_last_success_timestamp_seconds{{{BOX}}}"
-                ),
-                "{{instance}} {{sampler}}",
-            ),
-        ),
-        unit="s",
-    ),
-    Panel(
-        title="Alerts that fire",
-        make=table.Panel,
-        queries=(('ALERTS{alertstate="firing",alertname=~"Pfid.*"}', ""),),
-    ),
-    Panel(
-        title="Gates by state",
-        make=stat.Panel,
-        queries=((f"sum by (state) (pfid_gates{{{BOX}}})", "{{state}}"),),
-    ),
-    Panel(
-        title="Age of proofs",
-        make=timeseries.Panel,
-        queries=(
-            (
-                (
-                    f"pfid_time_seconds{{{BOX}}} - on (job, instance) group_right ()"
-                    f" pfid_gate_proof_timestamp_seconds{{{BOX}}}"
-                ),
-                "{{instance}} {{check}}",
-            ),
-        ),
-        unit="s",
-    ),
-    Panel(
-        title="Legs that prove each check",
-        make=table.Panel,
-        queries=((f"pfid_gate_proven{{{BOX}}}", "{{check}} {{leg}}"),),
-        about="1 proven, 0 let down; a leg that cannot be tried on this box is absent.",
-    ),
-    Panel(
-        title="pfid's own memory and CPU",
-        make=timeseries.Panel,
-        queries=(
-            (f"process_resident_memory_bytes{{{BOX}}}", "{{instance}} resident"),
-            (
-                f"rate(process_cpu_seconds_total{{{BOX}}}[$__rate_interval])",
-                "{{instance}} cores",
-            ),
-        ),
-    ),
-    Panel(
-        title="Build",
-        make=table.Panel,
-        queries=((f"pfid_build_info{{{BOX}}}", "{{version}}"),),
-    ),
-)
-RUNS: Final = (
-    Panel(
-        title="Runs by state",
-        make=timeseries.Panel,
-        queries=((f"sum by (state) (pfid_runs{{{BOX}}})", "{{state}}"),),
-    ),
-    Panel(
-        title="State of each run",
-        make=statetimeline.Panel,
-        queries=((f"pfid_run_state{{{RUN}}} == 1", "{{run}} {{state}}"),),
-        width=16,
-    ),
-    Panel(
-        title="Who the runs are",
-        make=table.Panel,
-        queries=((f"pfid_run_info{{{RUN}}}", ""),),
-        width=16,
-    ),
-    Panel(
-        title="Since the last progress",
-        make=timeseries.Panel,
-        queries=(
-            (
-                (
-                    f"pfid_time_seconds{{{BOX}}} - on (job, instance) group_right ()"
-                    f" pfid_run_last_progress_timestamp_seconds{{{RUN}}}"
-                ),
-                "{{run}}",
-            ),
-        ),
-        unit="s",
-    ),
-    Panel(
-        title="Step times",
-        make=heatmap.Panel,
-        queries=(
-            (
-                (
-                    "sum by (le) (increase(pfid_step_duration_seconds_bucket"
-                    f"{{{RUN}}}[$__rate_interval]))"
-                ),
-                "{{le}}",
-            ),
-        ),
-        unit="s",
-        width=12,
-        about="Buckets of factor two; the distribution of every step in view.",
-    ),
-    Panel(
-        title="Mean step against the baseline",
-        make=timeseries.Panel,
-        queries=(
-            (f"run:pfid_step_duration_seconds:mean5m{{{RUN}}}", "{{run}} mean"),
-            (f"pfid_step_baseline_seconds{{{RUN}}}", "{{run}} baseline"),
-        ),
-        unit="s",
-        width=12,
-    ),
-    Panel(
-        title="95th percentile of steps",
-        make=timeseries.Panel,
-        queries=(
-            (
-                (
-                    "histogram_quantile(0.95, sum by (run, le) (rate("
-                    f"pfid_step_duration_seconds_bucket{{{RUN}}}[$__rate_interval])))"
-                ),
-                "{{run}}",
-            ),
-        ),
-        unit="s",
-    ),
-    Panel(
-        title="Slowdown",
-        make=timeseries.Panel,
-        queries=((f"pfid_step_slowdown_ratio{{{RUN}}}", "{{run}}"),),
-        about="Median of the recent steps over the baseline.",
-    ),
-    Panel(
-        title="Steps a minute",
-        make=timeseries.Panel,
-        queries=((f"60 * rate(pfid_run_steps_total{{{RUN}}}[$__rate_interval])", "{{run}}"),),
-    ),
-    Panel(
-        title="Checks that fail",
-        make=statetimeline.Panel,
-        queries=((f"pfid_check_failing{{{BOX}}}", "{{check}} {{run}}{{uuid}}"),),
-        width=12,
-    ),
-    Panel(
-        title="Checks that cannot look",
-        make=statetimeline.Panel,
-        queries=((f"pfid_check_unknown{{{BOX}}}", "{{check}} {{run}}{{uuid}}"),),
-        width=12,
-    ),
-    Panel(
-        title="Ranks against the median of their job",
-        make=timeseries.Panel,
-        queries=(
-            (
-                'rank:pfid_step_duration_seconds:ratio_median{job="$job"}',
-                "{{job_id}} rank {{rank}}",
-            ),
-        ),
-        width=12,
-    ),
-    Panel(
-        title="Living ranks and world size",
-        make=timeseries.Panel,
-        queries=(
-            ('job_id:pfid_ranks:count{job="$job"}', "{{job_id}} living"),
-            ('job_id:pfid_run_world_size:max{job="$job"}', "{{job_id}} world size"),
-        ),
-        width=12,
-    ),
-)
-HOST: Final = (
-    Panel(
-        title="CPU of runs",
-        make=timeseries.Panel,
-        queries=((f"rate(pfid_run_cpu_seconds_total{{{RUN}}}[$__rate_interval])", "{{run}}"),),
-    ),
-    Panel(
-        title="Resident memory of runs",
-        make=timeseries.Panel,
-        queries=((f"pfid_run_resident_memory_bytes{{{RUN}}}", "{{run}}"),),
-        unit="bytes",
-    ),
-    Panel(
-        title="Bytes read and written",
-        make=timeseries.Panel,
-        queries=(
-            (f"rate(pfid_run_read_bytes_total{{{RUN}}}[$__rate_interval])", "{{run}} read"),
-            (f"rate(pfid_run_written_bytes_total{{{RUN}}}[$__rate_interval])", "{{run}} written"),
-        ),
-        unit="Bps",
-    ),
-)
-GPUS: Final = (
-    Panel(
-        title="Utilisation",
-        make=timeseries.Panel,
-        queries=((f"pfid_gpu_utilization_ratio{{{BOX}}}", "{{instance}} {{uuid}}"),),
-        unit="percentunit",
-        about="Any kernel at all: read it beside power and tensor cores.",
-    ),
-    Panel(
-        title="Power over its limit",
-        make=timeseries.Panel,
-        queries=(
-            (
-                (
-                    f"pfid_gpu_power_watts{{{BOX}}} / on (job, instance, uuid)"
-                    f" pfid_gpu_power_limit_watts{{{BOX}}}"
-                ),
-                "{{instance}} {{uuid}}",
-            ),
-        ),
-        unit="percentunit",
-        about="High utilisation at low power is no matrix work.",
-    ),
-    Panel(
-        title="Tensor cores",
-        make=timeseries.Panel,
-        queries=((f"pfid_gpu_tensor_active_ratio{{{BOX}}}", "{{instance}} {{uuid}}"),),
-        unit="percentunit",
-    ),
-    Panel(
-        title="Kind of GPU work",
-        make=statetimeline.Panel,
-        queries=(
-            (
-                f'pfid_check_failing{{{BOX},check="gpu_work_kind"}}',
-                "{{run}}{{uuid}} wrong kind",
-            ),
-            (
-                f'pfid_check_unknown{{{BOX},check="gpu_work_kind"}}',
-                "{{run}}{{uuid}} cannot tell",
-            ),
-        ),
-        width=12,
-        about="What check gpu_work_kind says: busy with matrix work, or busy without it.",
-    ),
-    Panel(
-        title="GPUs there and expected",
-        make=timeseries.Panel,
-        queries=(
-            (f"pfid_gpus_visible{{{BOX}}}", "{{instance}} there"),
-            (f"pfid_gpus_expected{{{BOX}}}", "{{instance}} expected"),
-        ),
-        width=12,
-    ),
-    Panel(
-        title="GPU memory used",
-        make=timeseries.Panel,
-        queries=(
-            (
-                (
-                    f"pfid_gpu_memory_used_bytes{{{BOX}}} / on (job, instance, uuid)"
-                    f" pfid_gpu_memory_total_bytes{{{BOX}}}"
-                ),
-                "{{instance}} {{uuid}}",
-            ),
-        ),
-        unit="percentunit",
-    ),
-    Panel(
-        title="GPU temperature",
-        make=timeseries.Panel,
-        queries=((f"pfid_gpu_temperature_celsius{{{BOX}}}", "{{instance}} {{uuid}}"),),
-        unit="celsius",
-    ),
-    Panel(
-        title="Energy in an hour",
-        make=timeseries.Panel,
-        queries=((f"3600 * rate(pfid_gpu_energy_joules_total{{{BOX}}}[1h])", "{{uuid}}"),),
-        unit="joule",
-    ),
-    Panel(
-        title="Throttling",
-        make=statetimeline.Panel,
-        queries=((f"pfid_gpu_throttle_active{{{BOX}}} == 1", "{{uuid}} {{reason}}"),),
-        width=12,
-    ),
-    Panel(
-        title="Xid errors",
-        make=table.Panel,
-        queries=((f"pfid_gpu_xid_errors_total{{{BOX}}} > 0", ""),),
-        width=12,
-    ),
-)
-ROWS: Final = (
-    ("Is pfid itself well", SELF),
-    ("Runs", RUNS),
-    ("GPUs", GPUS),
-    ("Host side of runs", HOST),
-)
+def rows() -> Iterator[tuple[str, tuple[Panel, ...]]]:
+    """Every row of the table, its title and its panels."""
+    read = tomllib.loads(files(__package__).joinpath(PANELS).read_text(encoding="utf-8"))
+    for row in read["row"]:
+        yield row["title"], tuple(_read(panel) for panel in row["panel"])
+
+
+def _read(panel: Mapping[str, Any]) -> Panel:
+    known = {"kind": "timeseries", "unit": "short", "width": 8, "about": ""}
+    queries = tuple((_whole(q["expr"]), q["legend"]) for q in panel["queries"])
+    return Panel(**{**known, **panel, "queries": queries})
+
+
+def _whole(expr: str) -> str:
+    """The expression with what stands for something else in the table put in."""
+    told = _SINCE.sub(r"pfid_time_seconds{<box>} - on (job, instance) group_right () \1{\2}", expr)
+    return told.replace("<run>", RUN).replace("<box>", BOX)
 
 
 def build() -> str:
@@ -391,7 +102,7 @@ def build() -> str:
     )
     for variable in _variables():
         made = made.with_variable(variable)
-    for title, panels in ROWS:
+    for title, panels in rows():
         made = made.with_row(dashboard.Row(title))
         for panel in panels:
             made = made.with_panel(_panel(panel))
@@ -417,7 +128,8 @@ def _query(name: str, query: str, *, many: bool) -> Any:
 
 def _panel(panel: Panel) -> Any:
     made = (
-        panel.make()
+        BUILDERS[panel.kind]
+        .Panel()
         .title(panel.title)
         .description(panel.about)
         .datasource(SOURCE)
@@ -427,7 +139,7 @@ def _panel(panel: Panel) -> Any:
     )
     for query in _targets(panel):
         made = made.with_target(query)
-    if panel.make is statetimeline.Panel:
+    if panel.kind == "statetimeline":
         made = made.mappings([_ANSWERS])
     return made
 
@@ -438,9 +150,9 @@ def _targets(panel: Panel) -> Sequence[Any]:
 
 def _target(panel: Panel, number: int, expr: str, legend: str) -> Any:
     made = prometheus.Dataquery().ref_id(chr(ord("A") + number)).expr(expr).legend_format(legend)
-    if panel.make is table.Panel:
+    if panel.kind == "table":
         return made.instant().format(PromQueryFormat.TABLE)
-    return made.format(PromQueryFormat.HEATMAP) if panel.make is heatmap.Panel else made
+    return made.format(PromQueryFormat.HEATMAP) if panel.kind == "heatmap" else made
 
 
 _ANSWERS: Final = ValueMap(

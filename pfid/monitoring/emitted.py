@@ -8,7 +8,12 @@ from pfid.formats.exposition import ReadSample
 from pfid.monitoring.selectors import Selector, selected
 
 TARGET_LABELS: Final = frozenset({"job", "instance"})
-SCRAPED: Final = {"up": TARGET_LABELS, "ALERTS": frozenset({"alertname", "alertstate", "severity"})}
+SCRAPED: Final = {
+    "up": TARGET_LABELS,
+    "scrape_duration_seconds": TARGET_LABELS,
+    "scrape_samples_scraped": TARGET_LABELS,
+    "ALERTS": frozenset({"alertname", "alertstate", "severity"}),
+}
 """What Prometheus adds by itself."""
 FIXED: Final = frozenset({"state", "leg", "level", "sampler"})
 """Labels with a set of values of their own: a value that never occurs is a misspelling."""

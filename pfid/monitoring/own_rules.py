@@ -14,6 +14,9 @@ PROOF_OVERDUE_S: Final = 9 * 86_400
 STALE_INTERVALS: Final = 5
 ALWAYS_THERE: Final = 'sampler=~"proc|steps"'
 """Samplers that answer on every box, and so should have answered at all."""
+WORKER_ENDS: Final = 2
+"""Twice may be bad luck; a plugin is held back after the third. ``increase`` extrapolates, so that
+two come out as a little more."""
 PAGE_SLACK_S: Final = 30
 """A page may be as old as one scrape; that is no stale sampler."""
 
@@ -174,6 +177,18 @@ OWN: Final = Group(
             description="Plugin {{ $labels.plugin }} on {{ $labels.instance }} raised within the"
             " last 15 minutes.",
             runbook="`pfid selftest` and pfid's own log name what it raised.",
+        ),
+        Alert(
+            name="PfidPluginWorkerEnds",
+            expr=f"increase(pfid_plugin_worker_ends_total[30m]) > {WORKER_ENDS}.5",
+            for_s=60,
+            severity="warning",
+            summary="The process that runs plugins ends again and again.",
+            description="The plugins' process on {{ $labels.instance }} ended more than"
+            f" {WORKER_ENDS} times in 30 minutes ({{{{ $labels.cause }}}}); their checks are"
+            " UNKNOWN meanwhile.",
+            runbook="pfid's own log names the plugin whose code ran each time; take it out of the"
+            " plugin directory, or raise `plugins.worker_memory_max_bytes` if it outgrew that.",
         ),
         Alert(
             name="PfidCheckErrors",

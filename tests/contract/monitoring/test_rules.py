@@ -229,6 +229,9 @@ OWN = {
     "PfidPluginErrors": simple(
         "pfid_plugin_errors_total", "0+1x60", "3+0x60", ',plugin="p"', plugin="p"
     ),
+    "PfidPluginWorkerEnds": simple(
+        "pfid_plugin_worker_ends_total", "0+1x60", "0 1 2+0x58", ',cause="crashed"', cause="crashed"
+    ),
     "PfidCheckErrors": simple(
         "pfid_check_errors_total", "0+1x60", "3+0x60", ',check="c"', check="c"
     ),
