@@ -84,6 +84,14 @@ def test_what_the_ledger_holds_as_a_measured_negative_is_not_recommended(ask, tm
     assert done.exit_code == 3
 
 
+def test_a_claim_that_a_lever_helped_does_not_speak_against_it(ask, tmp_path):
+    claim = LEDGER.format(key="bucketing", text="44.3 to 20.1 s/it")
+    (tmp_path / "claims.toml").write_text(claim.replace('"negative"', '"measured"'))
+    _, said = ask(RAGGED + CLAIMS)
+    assert said["not_recommended"] == []
+    assert said["stage"] == "data"
+
+
 def test_backends_come_last_and_by_what_takes_the_time(ask, tmp_path):
     text = "FlashAttention-4 on sm_120 is sour"
     (tmp_path / "claims.toml").write_text(LEDGER.format(key="fa4", text=text))
@@ -108,6 +116,16 @@ def test_a_stage_that_cannot_be_looked_at_says_why_and_the_others_go_on(ask):
     assert "/nonexistent/python" in said["stages"][1]["said"]
     assert said["stage"] == "data"
     assert done.exit_code == 0
+
+
+def test_a_pass_that_fails_is_made_once_and_its_failure_kept(ask, tmp_path):
+    python = tmp_path / "python"
+    python.write_text(f"#!/bin/sh\necho run >> {tmp_path}/runs\nexit 1\n")
+    python.chmod(0o700)
+    step = '[step]\nfactory = "tiny"\nwidths = [8, 16, 32]\ndevice = "cpu"\n'
+    _, said = ask(step + EVEN, "--python", str(python))
+    assert stages(said)["scaling"] == stages(said)["kernels"] == "could not look"
+    assert (tmp_path / "runs").read_text() == "run\n"
 
 
 @pytest.mark.parametrize(
