@@ -124,16 +124,19 @@ def _row_json(row: MaskRow) -> dict[str, Any]:
 
 
 def summary_lines(report: MaskReport, reading: MaskReading) -> list[tuple[str, Outcome]]:
-    """One sentence a layer type, with the worst of its masks' outcomes."""
+    """One sentence a layer type, with the worst of its masks' outcomes and why."""
     found = []
     for kind in report.layer_types:
         rows = [row for row in reading.rows if row.fact.layer_type == kind]
-        counted = [row for row in rows if row.fact.max_allowed is not None]
         if not rows:
             continue
-        wrong = [row for row in counted if row.outcome is Outcome.FAIL]
-        said = f"{kind} {_structure(wrong[0] if wrong else counted[0])}" if counted else kind
-        found.append((said, worst_of(rows)))
+        outcome = worst_of(rows)
+        decisive = next(row for row in rows if row.outcome is outcome)
+        counted = next((row for row in (decisive, *rows) if row.fact.max_allowed is not None), None)
+        said = kind if counted is None else f"{kind} {_structure(counted)}"
+        if decisive.reason != "right":
+            said += f"; {decisive.reason} under {decisive.fact.attention}"
+        found.append((said, outcome))
     return found
 
 
