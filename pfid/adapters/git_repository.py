@@ -9,8 +9,9 @@ import hashlib
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
+
+from msgspec.structs import replace
 
 from pfid.adapters.bounded_process import CannotStartError, Finished, found_program, run_bounded
 from pfid.domain.repository import GitFacts, GitProblem, GitSubmodule

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from enum import Enum
 
+from msgspec import Struct
+
 
 class GitProblem(Enum):
     """Why nothing can be told. The value is fit to be a reason code."""
@@ -21,8 +23,7 @@ class GitProblem(Enum):
     """Git gave up: a damaged repository, a format it does not know, a full disk."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GitChange:
+class GitChange(Struct, frozen=True, kw_only=True):
     """A tracked file that differs from the commit.
 
     Attributes:
@@ -36,8 +37,7 @@ class GitChange:
     submodule: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GitSubmodule:
+class GitSubmodule(Struct, frozen=True, kw_only=True):
     """One submodule.
 
     Attributes:

@@ -1,12 +1,14 @@
 """What ports say, in the words of a manifest."""
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from pfid.domain.interpreter import PythonAnswer
 from pfid.domain.provenance import CodeIdentity, InterpreterIdentity
 from pfid.domain.repository import GitFacts
 from pfid.policy.masking import mask_text
+
+if TYPE_CHECKING:
+    from pfid.domain.interpreter import PythonAnswer
 
 DETAIL_MAX_CHARS: Final = 500
 
@@ -31,7 +33,7 @@ def code_identity(seen: GitFacts) -> CodeIdentity:
     )
 
 
-def interpreter_identity(answer: PythonAnswer) -> InterpreterIdentity:
+def interpreter_identity(answer: "PythonAnswer") -> InterpreterIdentity:
     """The answer to ``distributions``, or why there is none."""
     said = answer.said or {}
     return InterpreterIdentity(

@@ -10,7 +10,6 @@ from pfid.domain.provenance import SCHEMA, Manifest
 from pfid.wire.text_only import text_only
 
 MAX_BYTES: Final = 64 * 1024 * 1024
-_decoder: Final = msgspec.json.Decoder(Manifest)
 
 
 def encode_manifest(manifest: Manifest) -> bytes:
@@ -32,7 +31,7 @@ def decode_manifest(body: bytes, place: str) -> Manifest:
         StateError: naming the file and the place in it.
     """
     try:
-        manifest = _decoder.decode(body)
+        manifest = msgspec.json.decode(body, type=Manifest)
     except (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError) as error:
         raise StateError(f"{place} is no manifest of a run: {error}") from error
     if manifest.schema != SCHEMA:
