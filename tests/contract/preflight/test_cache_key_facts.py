@@ -4,6 +4,8 @@ import pytest
 
 from pfid.bootstrap.preflight.cache_key import cache_key_facts
 
+pytestmark = pytest.mark.full
+
 
 def facts(repository, function, more=""):
     spec = (
