@@ -31,6 +31,7 @@ COMMANDS: Final = {
     "stop": "Stop a run, recording who and why.",
     "trace": "Say where device time goes, out of profiler traces.",
     "triage": "Say where the step time goes, on one page, cheapest question first.",
+    "viability": "Judge a base model before it is chosen: does it fit, and at which cost.",
 }
 """Every command with its line of help; module ``pfid.cli.NAME`` holds it as ``command``."""
 

@@ -30,6 +30,7 @@ from pfid.spec.ports.preflight import (
 from pfid.spec.ports.python import PythonPort
 from pfid.spec.ports.run import RunPort
 from pfid.spec.ports.steps import StepsPort
+from pfid.spec.ports.viability import KernelFacts, ModelFacts, Plan, RecipeFacts
 
 
 class _NotSetUp:
@@ -78,6 +79,10 @@ class World:
         cards: the GPUs it will use.
         masks: the attention masks of its model.
         manifest: what a one-step smoke run of it wrote down.
+        model: the files of a base model that may be chosen.
+        plan: how it would be trained.
+        kernels: fused kernels for its class in the training interpreter.
+        recipe: a recipe card held beside it.
         serving: whether what it trains can be served.
     """
 
@@ -103,4 +108,8 @@ class World:
     cards: FactsPort[CardsFacts | None] = _not_set_up("cards")  # noqa: RUF009 - frozen
     masks: FactsPort[MaskFacts | None] = _not_set_up("masks")  # noqa: RUF009 - frozen
     manifest: FactsPort[ManifestFacts | None] = _not_set_up("manifest")  # noqa: RUF009 - frozen
+    model: FactsPort[ModelFacts] = _not_set_up("model")  # noqa: RUF009 - frozen
+    plan: FactsPort[Plan] = _not_set_up("plan")  # noqa: RUF009 - frozen
+    kernels: FactsPort[KernelFacts] = _not_set_up("kernels")  # noqa: RUF009 - frozen
+    recipe: FactsPort[RecipeFacts | None] = _not_set_up("recipe")  # noqa: RUF009 - frozen
     serving: FactsPort[ServingFacts | None] = _not_set_up("serving")  # noqa: RUF009 - frozen

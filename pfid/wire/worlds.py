@@ -39,6 +39,7 @@ from pfid.spec.ports.preflight import (
 )
 from pfid.spec.ports.run import RunFacts
 from pfid.spec.ports.steps import Progress
+from pfid.spec.ports.viability import KernelFacts, ModelFacts, Plan, RecipeFacts
 from pfid.spec.world import World
 
 RECENT_MAX: Final = 512
@@ -106,6 +107,10 @@ FACTS: Final[dict[str, Any]] = {
     "manifest": ManifestFacts | None,
     "serving": ServingFacts | None,
     "masks": MaskFacts | None,
+    "model": ModelFacts,
+    "plan": Plan,
+    "kernels": KernelFacts,
+    "recipe": RecipeFacts | None,
 }
 """Ports with one question (pfid.spec.ports.facts), and what each answers."""
 

@@ -1,0 +1,140 @@
+"""A model's weights and peak on one card: files held against shapes, a measurement against both."""
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+from pfid.analysis.memory.bounds import Bytes, exactly, total
+from pfid.analysis.memory.parameters import Parameters, count_parameters
+from pfid.analysis.memory.peak import Item, Peak, training_peak
+from pfid.analysis.memory.resident import DTYPE_BYTES
+from pfid.domain.model import ModelShape
+from pfid.domain.training_plan import Loss, Plan
+from pfid.domain.weights import Weights
+
+CALIBRATED: Final = 0.05
+"""How far a peak at other lengths may lie from one that was scaled by a measurement."""
+MOVING: Final = frozenset(
+    {
+        "activations",
+        "layer",
+        "layer_backward",
+        "attention_workspace",
+        "logits",
+        "loss_head",
+        "allocator_slack",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Account:
+    """What is known of a model on one card.
+
+    Attributes:
+        counted: parameters by the shapes.
+        parameters: bounds, from the files where they tell.
+        weights: bytes as they would be loaded.
+        differs: by which share files and shapes disagree beyond the shapes' own bounds; None if
+            the files do not tell.
+        peak: of the plan; None if a layer's shapes are not told.
+        whole: the same with the logits of the whole micro-batch.
+        calibrated: by which factor a measurement moved what comes and goes; None without one.
+        contradicted: whether the measurement is less than what stays in memory.
+    """
+
+    counted: Parameters
+    parameters: tuple[int, int]
+    weights: Bytes
+    differs: float | None
+    peak: Peak | None
+    whole: Peak | None
+    calibrated: float | None = None
+    contradicted: bool = False
+
+
+def account(shape: ModelShape, weights: Weights, plan: Plan) -> Account:
+    """Join what shapes and files say."""
+    shape = replace(
+        shape,
+        norms=shape.norms or weights.norms,
+        head_norms=weights.head_norms if shape.head_norms is None else shape.head_norms,
+    )
+    counted = count_parameters(shape)
+    size = DTYPE_BYTES.get(shape.dtype, 2)
+    told = _told(shape, weights, size)
+    low, high = (told, told) if told else (counted.low, counted.high)
+    held = (
+        exactly(weights.size_bytes)
+        if told and weights.size_bytes
+        else Bytes(low * size, high * size)
+    )
+    found = Account(
+        counted=counted,
+        parameters=(low, high),
+        weights=held,
+        differs=_differs(told, counted),
+        peak=training_peak(shape, held, plan) if counted.known else None,
+        whole=training_peak(shape, held, replace(plan, loss=Loss.WHOLE)) if counted.known else None,
+    )
+    return _calibrated(found, shape, plan)
+
+
+def _told(shape: ModelShape, weights: Weights, size: int) -> int | None:
+    """Parameters by the files; packed formats do not tell them."""
+    if shape.quantised or not weights.size_bytes:
+        return None
+    return weights.parameters or weights.size_bytes // size
+
+
+def _differs(told: int | None, counted: Parameters) -> float | None:
+    if told is None or not counted.known:
+        return None
+    beyond = max(counted.low - told, told - counted.high, 0)
+    return beyond / told
+
+
+def _calibrated(found: Account, shape: ModelShape, plan: Plan) -> Account:
+    """Scale what comes and goes so that it explains the measured peak."""
+    if plan.measured_bytes is None or found.peak is None or found.whole is None:
+        return found
+    there = replace(
+        plan,
+        sequence=plan.measured_sequence or plan.sequence,
+        micro_batch=plan.measured_micro_batch or plan.micro_batch,
+    )
+    then = training_peak(shape, found.weights, there)
+    fixed, moving = _apart(then)
+    left = plan.measured_bytes - _middle(fixed)
+    if left <= 0 or _middle(moving) <= 0:
+        return replace(found, contradicted=True)
+    factor = left / _middle(moving)
+    same = there.tokens == plan.tokens and there.sequence == plan.sequence
+    return replace(
+        found,
+        calibrated=factor,
+        peak=_scaled(found.peak, factor, 0.0 if same else CALIBRATED),
+        whole=_scaled(found.whole, factor, CALIBRATED),
+    )
+
+
+def _apart(peak: Peak) -> tuple[Bytes, Bytes]:
+    moving = total(item.size for item in peak.items if item.name in MOVING)
+    fixed = total(item.size for item in peak.items if item.name not in MOVING)
+    return fixed, moving
+
+
+def _middle(size: Bytes) -> float:
+    return (size.low + size.high) / 2
+
+
+def _scaled(peak: Peak, factor: float, doubt: float) -> Peak:
+    items = tuple(_item(item, factor, doubt) for item in peak.items)
+    return replace(peak, items=items, whole=total(item.size for item in items))
+
+
+def _item(item: Item, factor: float, doubt: float) -> Item:
+    middle = _middle(item.size)
+    if item.name in MOVING:
+        middle *= factor
+        return Item(name=item.name, size=Bytes(middle * (1 - doubt), middle * (1 + doubt)))
+    return Item(name=item.name, size=exactly(middle))

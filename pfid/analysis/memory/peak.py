@@ -1,0 +1,170 @@
+"""The peak of a training step: what stays, and the worst moment of what comes and goes.
+
+Moments that are weighed: the loss head, each layer's backward pass (with every kept activation
+before it and every gradient behind it), and the optimizer's step. Source: playbook 3.11 (check 1:
+the peak, not the weights).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from pfid.analysis.memory.activations import LayerBytes, layer_bytes
+from pfid.analysis.memory.bounds import NOTHING, Bytes, exactly, total
+from pfid.analysis.memory.parameters import count_parameters
+from pfid.analysis.memory.resident import Resident, resident
+from pfid.domain.model import ModelShape
+from pfid.domain.training_plan import Loss, Method, Plan
+
+HALF, FLOAT = 2, 4
+GIB: Final = 1 << 30
+CONTEXT: Final = Bytes(0.35 * GIB, 0.75 * GIB)
+"""What a CUDA context and its libraries hold before the first tensor."""
+SLACK: Final = Bytes(0.0, 0.08)
+"""What the caching allocator holds and nobody uses, as share of what comes and goes."""
+LOGITS: Final = Bytes(HALF + 2 * FLOAT, HALF + 3 * FLOAT)
+"""Bytes a logit while a loss in float32 goes backward: rounded, log-softmax, its gradients."""
+SOFT_CAP: Final = Bytes(2 * HALF, 4 * HALF)
+"""More of them where the logits pass a soft cap."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """One line of the account."""
+
+    name: str
+    size: Bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Peak:
+    """The account at its worst moment.
+
+    Attributes:
+        items: that stand at that moment, largest kinds apart.
+        moment: ``loss``, ``layer`` or ``step``.
+        whole: their sum.
+        trained: parameters that train.
+        logits_whole: what the logits of the whole micro-batch would take.
+    """
+
+    items: tuple[Item, ...]
+    moment: str
+    whole: Bytes
+    trained: int
+    logits_whole: Bytes
+
+
+def training_peak(shape: ModelShape, weights_bytes: Bytes, plan: Plan) -> Peak:
+    """Weigh every moment.
+
+    Args:
+        shape: of the model, with every layer told.
+        weights_bytes: as the checkpoint would be loaded.
+        plan: how it is trained.
+    """
+    parameters = count_parameters(shape)
+    held = resident(shape, parameters, weights_bytes, plan)
+    each = {layer: layer_bytes(layer, shape, plan) for layer in set(shape.layers)}
+    layers = [each[layer] for layer in shape.layers]
+    moments = {
+        "loss": _at_loss(shape, layers, held, plan),
+        "layer": _at_layer(shape, layers, held, plan),
+        "step": {"gradients": held.gradients, "optimizer_temporaries": held.temporaries},
+    }
+    moment = max(moments, key=lambda name: total(moments[name].values()).high)
+    floor = max(total(of.values()).low for of in moments.values())
+    fixed = {
+        "weights": held.weights,
+        "adapter": held.adapter,
+        "optimizer_states": held.states,
+    }
+    moving = moments[moment]
+    slack = exactly(total(moving.values()).high * SLACK.high)
+    items = {**fixed, **moving, "allocator_slack": Bytes(0, slack.high), "context": CONTEXT}
+    whole = total(items.values())
+    lowest = total(fixed.values()).low + floor + CONTEXT.low
+    return Peak(
+        items=tuple(Item(name=name, size=size) for name, size in items.items() if size.high),
+        moment=moment,
+        whole=Bytes(max(whole.low, lowest), whole.high),
+        trained=held.trained,
+        logits_whole=_logits(shape, plan.tokens),
+    )
+
+
+def _logits(shape: ModelShape, tokens: float) -> Bytes:
+    each = LOGITS + (SOFT_CAP if shape.soft_capped else NOTHING)
+    return each.times(tokens * shape.vocabulary)
+
+
+def _head(shape: ModelShape, plan: Plan) -> Bytes:
+    whole = plan.loss is Loss.WHOLE
+    return _logits(shape, plan.tokens if whole else min(plan.tokens, plan.loss_chunk))
+
+
+def _stream(shape: ModelShape, plan: Plan) -> float:
+    """One copy of the residual stream."""
+    width = FLOAT if plan.float32 and plan.method is Method.FULL else HALF
+    return float(width * shape.hidden * plan.tokens)
+
+
+def _kept(shape: ModelShape, layers: Sequence[LayerBytes], plan: Plan) -> Bytes:
+    """Activations of all layers before backward begins."""
+    one = _stream(shape, plan)
+    if plan.checkpointing:
+        return Bytes(one * len(layers), one * (len(layers) + 2))
+    return total(layer.kept for layer in layers) + exactly(one)
+
+
+def _at_loss(
+    shape: ModelShape, layers: Sequence[LayerBytes], held: Resident, plan: Plan
+) -> dict[str, Bytes]:
+    one = _stream(shape, plan)
+    return {
+        "activations": _kept(shape, layers, plan),
+        "logits": _head(shape, plan),
+        "loss_head": Bytes(one, 4 * one),
+        "gradients": held.gradients if plan.accumulates else NOTHING,
+    }
+
+
+def _at_layer(
+    shape: ModelShape, layers: Sequence[LayerBytes], held: Resident, plan: Plan
+) -> dict[str, Bytes]:
+    """The worst layer of the backward pass, from the last to the first."""
+    kept, one, left = _kept(shape, layers, plan), _stream(shape, plan), 0.0
+    embedded = shape.vocabulary * shape.hidden / max(1, count_parameters(shape).middle)
+    best: dict[str, Bytes] = {}
+    for behind, layer in enumerate(reversed(layers)):
+        moment = {
+            "activations": Bytes(max(0.0, kept.low - left), max(0.0, kept.high - left)),
+            "layer": layer.kept if plan.checkpointing else NOTHING,
+            "layer_backward": layer.beside,
+            "attention_workspace": layer.workspace,
+            "gradients": held.gradients.shared(
+                _arrived(behind / len(layers), 1 / len(layers), embedded, shape, plan)
+            ),
+        }
+        if not best or total(moment.values()).high > total(best.values()).high:
+            best = moment
+        left += one if plan.checkpointing else layer.kept.low
+    return best
+
+
+def _arrived(behind: float, own: float, embedded: float, shape: ModelShape, plan: Plan) -> Bytes:
+    """Share of the gradients that are there while a layer goes backward.
+
+    Args:
+        behind: share of the layers that are through.
+        own: share of this one.
+        embedded: share of the parameters in the embedding.
+        shape: whether the head is the embedding.
+        plan: what trains.
+    """
+    if plan.accumulates:
+        return exactly(1.0)
+    if plan.method is not Method.FULL:
+        return Bytes(behind, behind + own)
+    body = 1 - embedded * (1 if shape.tied else 2)
+    return Bytes(embedded + body * behind, embedded + body * (behind + own))

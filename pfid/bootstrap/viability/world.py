@@ -1,0 +1,24 @@
+"""The world of a base model: every subject is looked at when a check asks for it, and once."""
+
+from pfid.adapters.clocks import SystemClock
+from pfid.bootstrap.preflight.world import LookedAtOnce
+from pfid.bootstrap.viability.candidate import Candidate
+from pfid.bootstrap.viability.kernels import kernel_facts
+from pfid.bootstrap.viability.model import model_facts
+from pfid.bootstrap.viability.recipe import recipe_facts
+from pfid.domain.verdict import Entity, EntityKind
+from pfid.spec.fakes_facts import FixedFacts
+from pfid.spec.world import World
+
+
+def candidate_world(candidate: Candidate) -> World:
+    """Return the world; nothing is looked at yet but the model's files."""
+    model = LookedAtOnce(lambda: model_facts(candidate))
+    return World(
+        subject=Entity(EntityKind.MODEL, candidate.name),
+        clock=SystemClock(),
+        model=model,
+        plan=FixedFacts(candidate.plan),
+        recipe=LookedAtOnce(lambda: recipe_facts(candidate, model.facts())),
+        kernels=LookedAtOnce(lambda: kernel_facts(candidate)),
+    )

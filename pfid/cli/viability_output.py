@@ -1,0 +1,210 @@
+"""How a model's viability looks: JSON, and a table with the account of its memory beneath."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, Final
+
+import click
+
+from pfid.bootstrap.stage_judging import Judged
+from pfid.cli.output import Cell, table
+from pfid.cli.output import facts as print_facts
+from pfid.cli.preflight_output import print_judged
+from pfid.cli.shapes import verdict_json, verdicts_json
+from pfid.domain.model import RECURRENT, ModelShape
+from pfid.domain.outcome import Outcome
+from pfid.domain.snapshot import VerdictView
+from pfid.domain.training_plan import Plan
+from pfid.domain.weights import Weights
+from pfid.spec.ports.viability import ModelFacts
+
+GIB: Final = 1 << 30
+_WORD: Final = {o: "n/a" if o is Outcome.NOT_APPLICABLE else o.name for o in Outcome}
+_STYLE: Final = {
+    Outcome.PASS: "green",
+    Outcome.FAIL: "bold red",
+    Outcome.UNKNOWN: "yellow",
+    Outcome.NOT_APPLICABLE: "dim",
+}
+FIT: Final = "fits_for_training"
+LOW, HIGH = "_low", "_high"
+
+
+def viability_json(
+    name: str, facts: ModelFacts, plan: Plan, judged: Sequence[Judged]
+) -> dict[str, Any]:
+    """The object that ``pfid viability --json`` prints."""
+    shown = verdicts_json(j.view for j in judged)
+    return {
+        "name": name,
+        "model": _model_json(facts),
+        "plan": plan,
+        "memory": [
+            {"item": item, "low": low, "high": high} for item, low, high in memory_items(judged)
+        ],
+        "verdicts": [
+            {**verdict_json(j.view), "remedy": j.remedy, "evidence": list(j.evidence)}
+            for j in judged
+        ],
+        "summary": shown["summary"],
+    }
+
+
+def memory_items(judged: Sequence[Judged]) -> list[tuple[str, float, float]]:
+    """Every item of the account, with the peak as its sum; empty where there is none."""
+    view = next((j.view for j in judged if j.view.check == FIT), None)
+    if view is None:
+        return []
+    names = [n.removesuffix(LOW) for n in view.figures if n.endswith(LOW)]
+    return [
+        (n, view.figures[n + LOW].value, view.figures[n + HIGH].value)
+        for n in names
+        if n + HIGH in view.figures
+    ]
+
+
+def print_viability(name: str, facts: ModelFacts, judged: Sequence[Judged]) -> None:
+    """Print what the model is, the account, and the verdicts."""
+    click.echo()
+    print_facts([("model", name), *((k, v) for k, v in model_lines(facts, judged) if v)])
+    items = memory_items(judged)
+    if items:
+        click.echo()
+        table(
+            ("MEMORY", "LOW GiB", "HIGH GiB"),
+            [(n, f"{low / GIB:.2f}", f"{high / GIB:.2f}") for n, low, high in _peak_last(items)],
+        )
+    click.echo()
+    print_judged(judged)
+
+
+def model_lines(facts: ModelFacts, judged: Sequence[Judged]) -> list[tuple[str, str]]:
+    """What a model is, a line a thing."""
+    shape = facts.shape
+    if shape is None:
+        return [("problem", facts.detail or facts.problem)]
+    view = next((j.view for j in judged if j.view.check == FIT), None)
+    return [
+        ("class", ", ".join(shape.classes[:3])),
+        ("size", size_text(view)),
+        ("data type", " ".join(part for part in (shape.quantised, shape.dtype) if part)),
+        ("layers", ", ".join(f"{n} {kind}" for kind, n in layer_counts(shape).items())),
+        ("experts", _experts_text(shape)),
+        ("beside it", ", ".join(_beside(shape))),
+        *(("note", text) for _, text in facts.notes),
+    ]
+
+
+def size_text(view: VerdictView | None) -> str:
+    """Parameters and bytes, "" where nobody knows."""
+    if view is None or "parameters" not in view.figures:
+        return ""
+    figures = view.figures
+    size = f"{figures['parameters'].value / 1e9:.3f} B parameters"
+    return f"{size}, {figures['weights'].value / GIB:.1f} GiB"
+
+
+def layer_counts(shape: ModelShape) -> dict[str, int]:
+    """Layers by how they mix; blocks of a feed-forward alone by what they hold."""
+    counted: Counter[str] = Counter()
+    for layer in shape.layers:
+        kind = layer.mixer.value
+        if kind == "none":
+            kind = "moe" if layer.feed.experts else "mlp"
+        counted[kind] += 1
+    return dict(counted.most_common())
+
+
+def _experts_text(shape: ModelShape) -> str:
+    of = [layer.feed for layer in shape.layers if layer.feed.experts]
+    if not of:
+        return ""
+    return f"{of[0].experts}, {of[0].top_k} a token, in {len(of)} of {len(shape.layers)} layers"
+
+
+def _beside(shape: ModelShape) -> list[str]:
+    found = [tower.key for tower in shape.towers]
+    return found + ([f"{shape.mtp_layers} further-token layers"] if shape.mtp_layers else [])
+
+
+def _peak_last(items: list[tuple[str, float, float]]) -> list[tuple[str, float, float]]:
+    return sorted(items, key=lambda item: item[0] == "peak")
+
+
+def _model_json(facts: ModelFacts) -> dict[str, Any]:
+    notes = [{"code": code, "text": text} for code, text in facts.notes]
+    shape = facts.shape
+    if shape is None:
+        return {"problem": facts.problem, "weights": _weights_json(facts.weights), "notes": notes}
+    return {
+        "problem": None,
+        "source": shape.source,
+        "model_type": shape.model_type,
+        "classes": list(shape.classes),
+        "dtype": shape.dtype or None,
+        "quantised": shape.quantised or None,
+        "hidden": shape.hidden,
+        "vocabulary": shape.vocabulary,
+        "tied": shape.tied,
+        "layers": layer_counts(shape),
+        "experts": shape.experts,
+        "moe_layers": sum(layer.feed.experts > 0 for layer in shape.layers),
+        "towers": [tower.key for tower in shape.towers],
+        "mtp_layers": shape.mtp_layers,
+        "brings_code": shape.code,
+        "weights": _weights_json(facts.weights),
+        "notes": notes,
+    }
+
+
+def _weights_json(weights: Weights) -> dict[str, Any]:
+    return {
+        "source": weights.source or None,
+        "size_bytes": weights.size_bytes or None,
+        "parameters": weights.parameters,
+        "by_dtype": dict(weights.by_dtype),
+        "shards_on_disk": weights.on_disk,
+        "pointers": weights.pointers,
+        "missing": weights.missing,
+    }
+
+
+Compared = Sequence[tuple[str, ModelFacts, Sequence[Judged]]]
+
+
+def compared_json(found: Compared, plan: Plan) -> dict[str, Any]:
+    """The object that ``pfid viability compare --json`` prints."""
+    return {
+        "plan": plan,
+        "models": [
+            {
+                key: value
+                for key, value in viability_json(name, facts, plan, judged).items()
+                if key != "plan"
+            }
+            for name, facts, judged in found
+        ],
+    }
+
+
+def print_compared(found: Compared) -> None:
+    """Print a row a model: what it is, its peak, and what each check says."""
+    checks = [j.view.check for j in found[0][2]] if found else []
+    rows = [[*_columns(name, facts, judged), *map(_cell, judged)] for name, facts, judged in found]
+    table(("BASE", "SIZE", "KIND", "PEAK GiB", *(c.upper() for c in checks)), rows)
+
+
+def _columns(name: str, facts: ModelFacts, judged: Sequence[Judged]) -> list[str | Cell]:
+    view = next((j.view for j in judged if j.view.check == FIT), None)
+    peak = next(
+        (f"{a / GIB:.1f}-{b / GIB:.1f}" for n, a, b in memory_items(judged) if n == "peak"), ""
+    )
+    kind = ""
+    if facts.shape is not None:
+        kind = "MoE" if facts.shape.experts else "dense"
+        kind += " hybrid" if facts.shape.count(*RECURRENT) else ""
+    return [name, size_text(view).replace(" parameters", ""), kind, peak]
+
+
+def _cell(judged: Judged) -> Cell:
+    return Cell(f"{_WORD[judged.view.outcome]} {judged.view.reason}", _STYLE[judged.view.outcome])

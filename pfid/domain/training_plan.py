@@ -1,0 +1,82 @@
+"""How a model would be trained: what its peak of memory depends on beside its shapes."""
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Method(Enum):
+    """What is trained."""
+
+    FULL = "full"
+    LORA = "lora"
+    QLORA = "qlora"
+
+
+class Loss(Enum):
+    """Whether the logits of a whole micro-batch stand in memory at once."""
+
+    CHUNKED = "chunked"
+    WHOLE = "whole"
+
+
+class AttentionKind(Enum):
+    """Which implementation attends."""
+
+    SDPA = "sdpa"
+    FLASH = "flash"
+    EAGER = "eager"
+
+
+class Optimizer(Enum):
+    """Whose states stand beside the trained parameters."""
+
+    ADAMW = "adamw"
+    ADAMW_8BIT = "adamw_8bit"
+    SGD = "sgd"
+    LION = "lion"
+    ADAFACTOR = "adafactor"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """One training.
+
+    Attributes:
+        gpu_memory_bytes: of one card.
+        method: what is trained.
+        sequence: tokens of one row, padding included.
+        micro_batch: rows of one forward pass.
+        checkpointing: whether activations of a layer are computed again in backward.
+        loss: how the loss head computes.
+        loss_chunk: positions whose logits stand at once in a chunked loss.
+        optimizer: whose states.
+        attention: which implementation.
+        rank: of the adapters.
+        float32: whether trained parameters are kept and used in float32; None if nobody says
+            (a full training then keeps the checkpoint's own type).
+        accumulates: whether gradients outlive a micro-batch.
+        measured_bytes: a peak somebody measured; None without.
+        measured_sequence: at which sequence; None for the plan's.
+        measured_micro_batch: at which micro-batch; None for the plan's.
+    """
+
+    gpu_memory_bytes: int
+    method: Method = Method.LORA
+    sequence: int = 4096
+    micro_batch: int = 1
+    checkpointing: bool = True
+    loss: Loss = Loss.CHUNKED
+    loss_chunk: int = 1024
+    optimizer: Optimizer = Optimizer.ADAMW
+    attention: AttentionKind = AttentionKind.SDPA
+    rank: int = 16
+    float32: bool | None = None
+    accumulates: bool = False
+    measured_bytes: int | None = None
+    measured_sequence: int | None = None
+    measured_micro_batch: int | None = None
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of one forward pass."""
+        return self.sequence * self.micro_batch

@@ -1,0 +1,164 @@
+"""Feed-forward of a layer: dense, experts, shared experts, and which layers have which."""
+
+from pfid.domain.model import FeedForward
+from pfid.formats.model_config.fields import Fields
+
+EXPERTS = ("num_experts", "num_local_experts", "n_routed_experts", "moe_num_experts")
+TOP_K = (
+    "num_experts_per_tok",
+    "top_k_experts",
+    "num_experts_per_token",
+    "experts_per_token",
+    "moe_top_k",
+    "moe_topk",
+    "moe_k",
+)
+EXPERT_WIDTH = (
+    "moe_intermediate_size",
+    "expert_ffn_hidden_size",
+    "moe_ffn_hidden_size",
+    "expert_hidden_dim",
+    "expert_intermediate_size",
+    "expert_dim",
+)
+SHARED_WIDTH = (
+    "shared_expert_intermediate_size",
+    "moe_shared_expert_intermediate_size",
+    "shared_intermediate_size",
+)
+WIDTH = (
+    "intermediate_size",
+    "n_inner",
+    "ffn_dim",
+    "ffn_hidden_size",
+    "hidden_dim",
+    "d_ff",
+    "block_ff_dim",
+)
+
+
+def feed_of(config: Fields, hidden: int, at: int, block: str = "") -> FeedForward:
+    """Shapes of what follows the mixer of layer ``at``; ``block`` is its letter in a pattern."""
+    if block in ("M", "*", "G", "D"):
+        return FeedForward()
+    table = _table(config)
+    experts = _number(table, EXPERTS, at)
+    gated = _is_gated(config)
+    is_moe = experts > 0 and block != "-" and (block == "E" or _is_moe(config, at))
+    dense = _dense(config, hidden, at)
+    if not is_moe:
+        shared = _sum_of(config, SHARED_WIDTH) if "num_local_experts" in config else 0
+        return FeedForward(dense=shared or dense, gated=gated)
+    width = _number(table, EXPERT_WIDTH, at) or _experts_of_old(config) or dense
+    return FeedForward(
+        dense=dense if config.flag("enable_moe_block") else 0,
+        experts=experts,
+        top_k=min(experts, _number(table, TOP_K, at) or 1),
+        expert=width,
+        shared=_shared(config, width),
+        gated=gated,
+    )
+
+
+def _table(config: Fields) -> Fields:
+    """Some configurations keep the experts in an object of their own."""
+    own = next(
+        (config.inner(n).raw for n in ("moe", "ffn_config", "moe_config") if n in config), {}
+    )
+    return Fields({**config.raw, **own})
+
+
+def _number(config: Fields, names: tuple[str, ...], at: int) -> int:
+    """A number, or the one of this layer where there is a list."""
+    for name in names:
+        value = config.raw.get(name)
+        if isinstance(value, list) and value and all(isinstance(n, int) for n in value):
+            return int(value[min(at, len(value) - 1)])
+    return config.whole(*names) or 0
+
+
+def _is_gated(config: Fields) -> bool:
+    act = config.text("mlp_hidden_act", "hidden_act", "activation_function", "hidden_activation")
+    if act in ("relu2", "relu", "gelu_new", "gelu_fast"):
+        return False
+    plain_norm = config.has("layer_norm_eps", "layer_norm_epsilon", "norm_epsilon")
+    if plain_norm and "rms_norm_eps" not in config and act.startswith(("gelu", "relu")):
+        return False
+    old = config.has("n_embd", "n_inner", "ffn_dim", "d_ff") or "alibi" in config
+    return not (old and act.startswith(("gelu", "relu"))) and not (old and not act)
+
+
+def _dense(config: Fields, hidden: int, at: int) -> int:
+    """Inner width; what is adjusted to a multiple is adjusted as its class does."""
+    width = _dense_told(config, hidden, at)
+    if not config.flag("block_auto_adjust_ff_dim"):
+        return width
+    multiplier = config.raw.get("block_ffn_dim_multiplier")
+    width = 2 * width // 3
+    width = int(width * multiplier) if isinstance(multiplier, int | float) else width
+    multiple = config.whole("block_multiple_of") or 1
+    return -(-width // multiple) * multiple
+
+
+def _dense_told(config: Fields, hidden: int, at: int) -> int:
+    return (
+        config.whole("intermediate_size_mlp", "dense_intermediate_size")
+        or _number(config, WIDTH, at)
+        or config.inner("ffn_config").whole("ffn_hidden_size")
+        or (4 * hidden if config.has("n_embd", "n_head") else 0)
+    )
+
+
+def _experts_of_old(config: Fields) -> int:
+    return config.whole("intermediate_size", "ffn_hidden_size") or 0
+
+
+def _sum_of(config: Fields, names: tuple[str, ...]) -> int:
+    value = next((config.raw[name] for name in names if name in config), None)
+    if isinstance(value, list):
+        return sum(n for n in value if isinstance(n, int))
+    return config.whole(*names) or 0
+
+
+def _shared(config: Fields, width: int) -> int:
+    """Width of shared experts in sum.
+
+    ``intermediate_size_mlp`` beside ``intermediate_size`` is the layout whose every expert layer
+    has one shared expert of an expert's width; no field counts it.
+    """
+    found = _sum_of(config, SHARED_WIDTH)
+    count = config.whole("n_shared_experts", "num_shared_experts", "moe_num_shared_experts")
+    if "intermediate_size_mlp" in config and count is None and not found:
+        count = 1
+    return found or (count or 0) * width
+
+
+def _is_moe(config: Fields, at: int) -> bool:
+    """Whether layer ``at`` is one with experts."""
+    words = config.listed("mlp_layer_types")
+    marks = config.listed("moe_layer_freq")
+    chosen = config.listed("moe_layers", "moe_layers_enum")
+    if words is not None and at < len(words):
+        return bool(words[at] == "sparse")
+    if marks is not None and at < len(marks):
+        return bool(marks[at])
+    if chosen is not None:
+        return at in config.wholes("moe_layers", "moe_layers_enum")
+    if at in config.wholes("mlp_only_layers"):
+        return False
+    if "expert_layer_period" in config:
+        every = config.whole("expert_layer_period") or 1
+        return at % every == (config.whole("expert_layer_offset") or 0)
+    return _in_rhythm(config, at)
+
+
+def _in_rhythm(config: Fields, at: int) -> bool:
+    first = config.whole("first_k_dense_replace", "num_dense_layers", "moe_layer_start_index") or 0
+    last = config.whole("moe_layer_end_index")
+    if at < first or (last is not None and at > last):
+        return False
+    from_zero = config.whole("moe_layer_freq")
+    if from_zero:
+        return at % from_zero == 0
+    every = config.whole("decoder_sparse_step", "interleave_moe_layer_step", "moe_layer_interval")
+    return not every or (at + 1) % every == 0

@@ -1,0 +1,102 @@
+"""Typed reading of a configuration that anybody may have written."""
+
+import json
+from typing import Any, Final
+
+from pfid.domain.errors import PfidError
+
+WHOLE_MAX: Final = 1 << 40
+LAYERS_MAX: Final = 10_000
+"""More layers than any model has; a configuration that says more is no configuration."""
+
+
+class ModelConfigError(PfidError):
+    """A configuration that cannot be understood; ``reason`` is a code of the checks."""
+
+    def __init__(self, reason: str, text: str) -> None:
+        """Keep the code beside the sentence."""
+        super().__init__(text)
+        self.reason = reason
+
+
+def parsed(text: str | bytes, source: str) -> dict[str, Any]:
+    """One JSON object; ``Infinity`` and ``NaN`` are taken as Python writes them.
+
+    Raises:
+        ModelConfigError: ``config_unreadable``, with the line where it breaks off.
+    """
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ModelConfigError("config_unreadable", f"{source}: {error}") from error
+    if not isinstance(found, dict):
+        raise ModelConfigError("config_unreadable", f"{source}: it is no JSON object")
+    return found
+
+
+class Fields:
+    """The fields of one object of a configuration; what has another type is not there."""
+
+    def __init__(self, raw: dict[str, Any]) -> None:
+        """Keep them."""
+        self.raw = raw
+
+    def __contains__(self, name: str) -> bool:
+        """Whether a field is there and says something."""
+        return self.raw.get(name) is not None
+
+    def has(self, *names: str) -> bool:
+        """Whether any of the fields says something."""
+        return any(name in self for name in names)
+
+    def whole(self, *names: str) -> int | None:
+        """The first of the fields that is a whole number from 0."""
+        for name in names:
+            value = self.raw.get(name)
+            if isinstance(value, float) and value.is_integer():
+                value = int(value)
+            if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= WHOLE_MAX:
+                return value
+        return None
+
+    def flag(self, *names: str) -> bool:
+        """Whether any of the fields is true."""
+        return any(self.raw.get(name) is True for name in names)
+
+    def text(self, *names: str) -> str:
+        """The first of the fields that is text, else ""."""
+        found = (self.raw.get(name) for name in names)
+        return next((value for value in found if isinstance(value, str)), "")
+
+    def listed(self, *names: str) -> list[Any] | None:
+        """The first of the fields that is a list with something in it."""
+        found = (self.raw.get(name) for name in names)
+        return next((value for value in found if isinstance(value, list) and value), None)
+
+    def wholes(self, *names: str) -> set[int]:
+        """The whole numbers in the first of the fields that is a list."""
+        return {n for n in self.listed(*names) or () if isinstance(n, int)}
+
+    def inner(self, name: str) -> "Fields":
+        """A nested object, empty where there is none."""
+        value = self.raw.get(name)
+        return Fields(value if isinstance(value, dict) else {})
+
+
+def hidden_of(config: Fields) -> int | None:
+    """Width of the residual stream."""
+    return config.whole("hidden_size", "n_embd", "d_model", "dim", "model_dim")
+
+
+def layers_of(config: Fields) -> int | None:
+    """How many layers; some configurations only list them."""
+    told = config.whole(
+        "num_hidden_layers", "n_layer", "n_layers", "num_layers", "depth", "num_decoder_layers"
+    )
+    listed = config.listed("layers_block_type", "layer_types")
+    return len(listed) if told is None and listed else told
+
+
+def heads_of(config: Fields) -> int | None:
+    """How many heads queries have."""
+    return config.whole("num_attention_heads", "n_head", "n_heads", "num_heads", "encoder_heads")

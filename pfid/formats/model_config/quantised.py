@@ -1,0 +1,71 @@
+"""In which format the weights are quantised, by what the configuration and the tensors say."""
+
+from typing import Final
+
+from pfid.formats.model_config.fields import Fields
+
+NAMED: Final = {
+    "fp8": "FP8",
+    "fbgemm_fp8": "FP8",
+    "finegrained_fp8": "FP8",
+    "mxfp4": "MXFP4",
+    "mxfp8": "MXFP8",
+    "nvfp4": "NVFP4",
+    "modelopt_fp4": "NVFP4",
+    "gptq": "GPTQ",
+    "gptq_marlin": "GPTQ",
+    "awq": "AWQ",
+    "bitsandbytes": "bitsandbytes",
+    "aqlm": "AQLM",
+    "hqq": "HQQ",
+    "eetq": "EETQ",
+    "quanto": "quanto",
+    "torchao": "torchao",
+    "gguf": "GGUF",
+    "bitnet": "BitNet",
+    "vptq": "VPTQ",
+    "spqr": "SpQR",
+    "higgs": "HIGGS",
+    "auto-round": "AutoRound",
+}
+FLOATS: Final = frozenset({"F64", "F32", "F16", "BF16"})
+PACKED: Final = {"F8_E4M3": "FP8", "F8_E5M2": "FP8", "F4": "FP4", "F8_E8M0": "MX scales"}
+
+
+def quantised_format(*parts: Fields) -> str:
+    """The format, "" if the weights are plain; an unknown one is named as it calls itself."""
+    for part in parts:
+        for key in ("quantization_config", "compression_config", "quantization"):
+            raw = part.raw.get(key)
+            if isinstance(raw, dict) and raw:
+                return _format(Fields(raw))
+    return ""
+
+
+def _format(config: Fields) -> str:
+    method = config.text("quant_method", "quant_algo", "quantization").lower()
+    algorithm = config.text("quant_algo", "format", "fmt").lower()
+    if "nvfp4" in algorithm or "nvfp4" in method:
+        return "NVFP4"
+    if method in ("compressed-tensors", "compressed_tensors"):
+        return f"compressed-tensors {_width(config)}".strip()
+    if method in ("modelopt", "quark", ""):
+        kind = {"fp8": "FP8", "nvfp4": "NVFP4", "mxfp4": "MXFP4"}.get(algorithm)
+        return kind or _bits(config) or "quantised"
+    if method == "bitsandbytes":
+        return "bitsandbytes 4-bit" if config.flag("load_in_4bit") else "bitsandbytes 8-bit"
+    return NAMED.get(method, method[:40])
+
+
+def _width(config: Fields) -> str:
+    for group in config.inner("config_groups").raw.values():
+        weights = Fields(group if isinstance(group, dict) else {}).inner("weights")
+        bits = weights.whole("num_bits")
+        if bits:
+            return f"{'FP' if weights.text('type') == 'float' else 'INT'}{bits}"
+    return ""
+
+
+def _bits(config: Fields) -> str:
+    bits = config.whole("bits", "w_bit", "num_bits")
+    return f"{bits}-bit" if bits else ""

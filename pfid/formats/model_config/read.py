@@ -1,0 +1,123 @@
+"""A model's shapes out of its configuration."""
+
+from typing import Any
+
+from pfid.domain.model import ATTENDING, RECURRENT, FeedForward, Layer, Mixer, ModelShape
+from pfid.formats.model_config.attention import attention_of
+from pfid.formats.model_config.feed_forward import feed_of
+from pfid.formats.model_config.fields import (
+    LAYERS_MAX,
+    Fields,
+    ModelConfigError,
+    heads_of,
+    hidden_of,
+    layers_of,
+)
+from pfid.formats.model_config.mixers import Mixers, mixers_of
+from pfid.formats.model_config.nesting import text_part
+from pfid.formats.model_config.quantised import quantised_format
+from pfid.formats.model_config.recurrence import recurrence_of
+from pfid.formats.model_config.towers import towers_of
+
+MTP = ("mtp_num_hidden_layers", "num_nextn_predict_layers", "num_mtp_layers", "n_mtp_layers")
+
+
+def read_config(raw: dict[str, Any], source: str = "config.json") -> ModelShape:
+    """Read a configuration in the manner of transformers.
+
+    Args:
+        raw: the JSON object.
+        source: its file's name.
+
+    Raises:
+        ModelConfigError: ``no_model`` if it describes no text decoder, ``shapes_missing`` and
+            ``layers_contradict`` as the parts say.
+    """
+    whole = Fields(raw)
+    text = text_part(whole)
+    hidden, depth = hidden_of(text), layers_of(text)
+    if not hidden or not depth:
+        raise ModelConfigError("no_model", f"{source}: it tells no hidden width or layer count")
+    if depth > LAYERS_MAX:
+        raise ModelConfigError("shapes_missing", f"{source}: {depth} layers are no model's")
+    mixers = mixers_of(text, depth)
+    return ModelShape(
+        source=source,
+        model_type=whole.text("model_type")[:80] or text.text("model_type")[:80],
+        classes=tuple(c[:80] for c in whole.listed("architectures") or () if isinstance(c, str)),
+        hidden=hidden,
+        vocabulary=text.whole("vocab_size") or whole.whole("vocab_size") or 0,
+        tied=_tied(whole, text),
+        layers=tuple(_layer(text, mixers, at, hidden) for at in range(depth)),
+        dtype=_dtype(text) or _dtype(whole),
+        towers=tuple(towers_of(whole)),
+        mtp_layers=text.whole(*MTP) or whole.whole(*MTP) or 0,
+        per_layer_inputs=text.whole("hidden_size_per_layer_input") or 0,
+        soft_capped=bool(text.raw.get("final_logit_softcapping")),
+        quantised=quantised_format(whole, text),
+        code="auto_map" in whole or "auto_map" in text,
+        silent=mixers.silent,
+        positions=text.whole("max_position_embeddings", "n_positions", "max_seq_len") or 0,
+        norms=_norms(text),
+        head_norms=True if text.flag("use_qk_norm", "qk_norm", "qk_layernorm") else None,
+        notes=(*mixers.notes, *_contradictions(whole, text)),
+    )
+
+
+def _norms(text: Fields) -> int | None:
+    """Where soft caps are spoken of, norms stand behind mixer and feed-forward as well."""
+    if "final_logit_softcapping" not in text.raw and "query_pre_attn_scalar" not in text.raw:
+        return None
+    return 8 if text.flag("enable_moe_block") else 4
+
+
+def _layer(text: Fields, mixers: Mixers, at: int, hidden: int) -> Layer:
+    mixer = mixers.of[at]
+    block = mixers.blocks[at] if mixers.blocks else ""
+    attends = mixer in ATTENDING
+    recurs = mixer in RECURRENT and not ("num_mem_blocks" in text and mixer is Mixer.HYBRID)
+    alone = mixer is Mixer.MAMBA and heads_of(text) is None  # its inner width is no feed-forward
+    return Layer(
+        mixer=mixer,
+        attention=attention_of(text, mixer, hidden, at, len(mixers.of)) if attends else None,
+        recurrence=recurrence_of(text, _branch(text, mixer), hidden) if recurs else None,
+        feed=FeedForward() if alone else feed_of(text, hidden, at, block),
+    )
+
+
+def _branch(text: Fields, mixer: Mixer) -> Mixer:
+    """What runs beside the attention of a layer that has both."""
+    if mixer is not Mixer.HYBRID:
+        return mixer
+    return Mixer.DELTA if text.has("linear_num_value_heads") else Mixer.MAMBA
+
+
+def _tied(whole: Fields, text: Fields) -> bool | None:
+    """Told by either part; a class that says nothing has a default that only it knows."""
+    for part in (whole, text):
+        told = part.raw.get("tie_word_embeddings", part.raw.get("tie_embeddings"))
+        if isinstance(told, bool):
+            return told
+    return None
+
+
+def _dtype(part: Fields) -> str:
+    return part.text("dtype", "torch_dtype").removeprefix("torch.")[:20]
+
+
+def _contradictions(whole: Fields, text: Fields) -> tuple[tuple[str, str], ...]:
+    kind = whole.text("model_type")
+    names = [c for c in whole.listed("architectures") or () if isinstance(c, str)]
+    found = []
+    if kind.endswith("_text") and any("ConditionalGeneration" in name for name in names):
+        found.append(
+            ("class_and_type_differ", "the class is of a multimodal model, the type of its text")
+        )
+    if text is not whole and whole.has("layer_types"):
+        found.append(("two_layer_lists", "layer types stand outside the text part as well"))
+    return tuple(found)
+
+
+def hybrid_mixers(shape: ModelShape) -> tuple[Mixer, ...]:
+    """The recurrent mixers it has, each once."""
+    return tuple(mixer for mixer in Mixer if mixer in RECURRENT and shape.count(mixer))

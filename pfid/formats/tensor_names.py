@@ -1,0 +1,71 @@
+"""What the names of a checkpoint's tensors tell: head, towers, further-token heads, prefix."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from pfid.formats.safetensors import Tensor
+
+HEADS: Final = ("lm_head.weight", "output.weight", "language_model.lm_head.weight")
+_TOWER: Final = re.compile(r"(?:^|\.)(?:visual|vision_\w+|vision|audio_\w+|audio|image_\w+)\.")
+_MTP: Final = re.compile(r"(?:^|\.)(?:mtp|nextn|mtp_layers|mtp_block)\b")
+_LAYER: Final = re.compile(r"^(?P<prefix>(?:\w+\.)*?(?:layers|h|blocks))\.\d+\.")
+_NORM: Final = re.compile(r"(?:norm\w*|ln_\w+|layernorm)\.weight$")
+_HEAD_NORM: Final = re.compile(r"(?:^|[._])(?:q|k|v|query|key)_?(?:layer)?norm")
+_NO_LINEAR: Final = re.compile(r"norm|embed|conv|patch_embed|position|ln_")
+
+
+def has_head(names: Iterable[str]) -> bool:
+    """Whether an output head of its own is stored."""
+    return any(name in HEADS for name in names)
+
+
+def tower_linears(names: Iterable[str], tensors: Sequence[Tensor] = ()) -> int:
+    """Matrices of vision and audio modules that look like linear modules.
+
+    With shapes only two-dimensional weights count; without, weights whose name is of no norm,
+    embedding or convolution.
+    """
+    if tensors:
+        two = {t.name for t in tensors if len(t.shape) == 2}
+        names = [name for name in names if name in two]
+    return sum(1 for name in names if is_tower(name) and _may_be_linear(name))
+
+
+def is_tower(name: str) -> bool:
+    """Whether a tensor belongs to what sees or hears."""
+    return _TOWER.search(name) is not None
+
+
+def mtp_tensors(names: Iterable[str]) -> int:
+    """Tensors of heads that predict further tokens."""
+    return sum(1 for name in names if _MTP.search(name))
+
+
+def text_prefix(names: Iterable[str]) -> str:
+    """What stands before the numbers of the decoder's layers: most tensors have it."""
+    counted: Counter[str] = Counter()
+    for name in names:
+        found = _LAYER.match(name)
+        if found and not is_tower(name):
+            counted[found["prefix"]] += 1
+    return counted.most_common(1)[0][0] if counted else ""
+
+
+def layer_norms(names: Iterable[str], prefix: str) -> tuple[int | None, bool | None]:
+    """Norms of the widest layer beside those of heads, and whether queries and keys have theirs."""
+    layers: dict[str, set[str]] = {}
+    for name in names:
+        if prefix and name.startswith(f"{prefix}."):
+            number, _, rest = name.removeprefix(f"{prefix}.").partition(".")
+            if rest.endswith("norm.weight") or _NORM.search(rest):
+                layers.setdefault(number, set()).add(rest)
+    if not layers:
+        return None, None
+    heads = {rest for found in layers.values() for rest in found if _HEAD_NORM.search(rest)}
+    return max(len(found - heads) for found in layers.values()), bool(heads)
+
+
+def _may_be_linear(name: str) -> bool:
+    return name.endswith(".weight") and not _NO_LINEAR.search(name)

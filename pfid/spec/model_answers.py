@@ -1,0 +1,32 @@
+"""What every check of a model's shapes can say when there are none."""
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from pfid.domain.outcome import Outcome
+from pfid.spec.answers import Answers
+from pfid.spec.control import Control
+from pfid.spec.fakes_viability import model
+from pfid.spec.ports.viability import ModelFacts
+from pfid.spec.world import World
+
+MODEL_ANSWERS: Final = {
+    "no_model": (Outcome.UNKNOWN, "there is no configuration that describes a text model"),
+    "config_unreadable": (Outcome.UNKNOWN, "the model's configuration cannot be read"),
+    "index_unreadable": (Outcome.UNKNOWN, "the index of the weights cannot be read"),
+    "layers_contradict": (
+        Outcome.UNKNOWN,
+        "the configuration contradicts itself about its layers",
+    ),
+    "shapes_missing": (Outcome.UNKNOWN, "the configuration leaves out shapes that decide"),
+    "shapes_unknown": (Outcome.UNKNOWN, "layers are of a kind whose shapes are not known"),
+    "is_adapter": (Outcome.UNKNOWN, "this is an adapter, not a base model"),
+}
+"""To be spread into a check's :class:`Answers`: every code is UNKNOWN and names the problem."""
+BY_FILES: Final = tuple(code for code in MODEL_ANSWERS if code != "shapes_unknown")
+
+
+def model_controls(answers: Answers, world: Callable[[ModelFacts], World]) -> Iterator[Control]:
+    """One control a problem: ``world`` makes the world of a model with these facts."""
+    for code in BY_FILES:
+        yield answers.control(code, code, world(model(None, problem=code)))

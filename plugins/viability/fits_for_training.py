@@ -1,0 +1,281 @@
+"""Fail when a base model cannot be trained on the card: its peak decides, not its weights.
+
+Sizes come from index, shard headers, `params.json` or the shapes of the configuration, and never
+from a name (8x22B is 141 B parameters). The peak is counted item by item between bounds: weights,
+adapters, gradients, optimizer states, kept activations, the worst layer's backward pass, logits,
+attention workspace, allocator slack. Quantised checkpoints, Git LFS pointers and missing shards
+fail too: they are no base to train.
+
+Blind spot: the account is of plain transformers modules. A trainer with fused kernels takes less,
+one that keeps logits or copies of its own takes more. Nothing here splits a model over cards.
+
+When it fires: shorten the sequence or the micro-batch, or take a smaller base;
+`weights_are_pointers` wants `git lfs pull`. When it is `too_close`, measure one step's peak and
+give it with `--measured-peak`: the bounds close around it.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Final
+
+from pfid.analysis.memory.account import Account, account
+from pfid.domain.model import Mixer, ModelShape
+from pfid.domain.training_plan import Loss, Method, Plan
+from pfid.domain.weights import Weights
+from pfid.spec import (
+    Answers,
+    AnyCheck,
+    Check,
+    Control,
+    Outcome,
+    Scope,
+    Severity,
+    Stage,
+    Verdict,
+    World,
+    hookimpl,
+    limit,
+    reported,
+)
+from pfid.spec.fakes_viability import DENSE, GIB, ON_DISK, PLAN, model, model_world
+from pfid.spec.model_answers import MODEL_ANSWERS, model_controls
+from pfid.spec.ports.viability import ModelFacts
+
+ANSWERS: Final = Answers(
+    {
+        "fits": (Outcome.PASS, "the training's peak fits"),
+        "fits_with_chunked_loss": (
+            Outcome.PASS,
+            "the peak fits if the loss is computed in chunks; whole logits would not",
+        ),
+        "does_not_fit": (Outcome.FAIL, "the training's peak does not fit"),
+        "weights_do_not_fit": (Outcome.FAIL, "the weights alone do not fit"),
+        "quantised": (Outcome.FAIL, "the weights are quantised: no base for training"),
+        "weights_are_pointers": (
+            Outcome.FAIL,
+            "shards on disk are Git LFS pointers, not weights: run git lfs pull",
+        ),
+        "shards_missing": (Outcome.FAIL, "shards that the index names are missing"),
+        "too_close": (
+            Outcome.UNKNOWN,
+            "the card lies within the bounds of the peak: measure one step",
+        ),
+        "sizes_disagree": (
+            Outcome.UNKNOWN,
+            "the files hold another number of parameters than the configuration describes",
+        ),
+        "shards_unreadable": (Outcome.UNKNOWN, "headers of shards cannot be read"),
+        "shards_outside": (
+            Outcome.UNKNOWN,
+            "the index places shards outside its folder; they were not opened",
+        ),
+        "measurement_contradicts": (
+            Outcome.UNKNOWN,
+            "the measured peak is less than what stays in memory, so it is of something else",
+        ),
+        **MODEL_ANSWERS,
+    }
+)
+WHOLE: Final = replace(PLAN, loss=Loss.WHOLE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What may not be exceeded."""
+
+    differs_max: float = limit(0.03, unit="ratio", factor=1.2)
+    reserve_share: float = limit(0.02, unit="ratio", factor=1.5)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """What was looked at."""
+
+    problem: str
+    shape: ModelShape | None
+    weights: Weights
+    plan: Plan
+    detail: str = reported(default="")
+
+
+def observe(world: World) -> Seen:
+    """Read; never decide."""
+    facts = world.model.facts()
+    return Seen(
+        problem=facts.problem,
+        shape=facts.shape,
+        weights=facts.weights,
+        plan=world.plan.facts(),
+        detail=facts.detail,
+    )
+
+
+def judge(seen: Seen, limits: Limits) -> Verdict:
+    """Decide, purely."""
+    usable = seen.plan.gpu_memory_bytes * (1 - limits.reserve_share)
+    if seen.problem or seen.shape is None:
+        code = seen.problem if seen.problem in ANSWERS.sentences else "no_model"
+        if seen.weights.size_bytes > usable:
+            code = "weights_do_not_fit"
+        return ANSWERS.say(code, evidence=(seen.detail,) if seen.detail else ())
+    found = account(seen.shape, seen.weights, seen.plan)
+    code = _code(seen, found, usable, limits)
+    details = [seen.shape.quantised] if code == "quantised" else []
+    return ANSWERS.say(code, *details, figures=_figures(found), evidence=_evidence(seen, found))
+
+
+def _code(seen: Seen, found: Account, usable: float, limits: Limits) -> str:
+    weights, shape = seen.weights, seen.shape
+    lost = weights.missing > 0 and (weights.on_disk > 0 or weights.pointers > 0)
+    doubts = (
+        ("quantised", shape is not None and bool(shape.quantised)),
+        ("weights_do_not_fit", _weights_at_least(seen, found) > usable),
+        ("weights_are_pointers", weights.pointers > 0),
+        ("shards_missing", lost),
+        ("shards_outside", weights.outside > 0),
+        ("shards_unreadable", bool(weights.broken)),
+        ("sizes_disagree", found.differs is not None and found.differs > limits.differs_max),
+        ("shapes_unknown", found.peak is None),
+        ("measurement_contradicts", found.contradicted),
+    )
+    return next((code for code, holds in doubts if holds), None) or _by_peak(seen, found, usable)
+
+
+def _weights_at_least(seen: Seen, found: Account) -> float:
+    """Four-bit weights are smaller than those on disk."""
+    if seen.plan.method is not Method.QLORA or found.peak is None:
+        return found.weights.low
+    return next(item.size.low for item in found.peak.items if item.name == "weights")
+
+
+def _by_peak(seen: Seen, found: Account, usable: float) -> str:
+    if found.peak is None or found.whole is None:
+        return "shapes_unknown"
+    if found.peak.whole.low > usable:
+        return "does_not_fit"
+    if found.peak.whole.high > usable:
+        return "too_close"
+    chunked = seen.plan.loss is Loss.CHUNKED
+    return "fits_with_chunked_loss" if chunked and found.whole.whole.low > usable else "fits"
+
+
+def _figures(found: Account) -> dict[str, tuple[float | None, str]]:
+    low, high = found.parameters
+    figures: dict[str, tuple[float | None, str]] = {
+        "parameters": ((low + high) // 2, "1"),
+        "active_parameters": (found.counted.active, "1"),
+        "expert_parameters": (found.counted.experts, "1"),
+        "weights": (round((found.weights.low + found.weights.high) / 2), "bytes"),
+        "calibration": (found.calibrated, "ratio"),
+    }
+    if found.peak is not None:
+        figures |= {
+            "peak_low": (round(found.peak.whole.low), "bytes"),
+            "peak_high": (round(found.peak.whole.high), "bytes"),
+            "trained_parameters": (found.peak.trained, "1"),
+            "whole_logits": (round(found.peak.logits_whole.low), "bytes"),
+        }
+        for item in found.peak.items:
+            figures[f"{item.name}_low"] = (round(item.size.low), "bytes")
+            figures[f"{item.name}_high"] = (round(item.size.high), "bytes")
+    return figures
+
+
+def _evidence(seen: Seen, found: Account) -> tuple[str, ...]:
+    w = seen.weights
+    shape = seen.shape
+    said = [f"sizes from {w.source or (shape.source if shape else 'nothing')}"]
+    said += [f"{dtype}: {size / GIB:.2f} GiB" for dtype, size in w.by_dtype[:6]]
+    if w.pointers:
+        said.append(f"{w.pointers} pointers stand for {w.pointer_bytes / GIB:.2f} GiB")
+    if w.missing:
+        said.append(f"{w.missing} shards are not there")
+    said += w.broken[:5]
+    if found.counted.experts and seen.plan.method is Method.QLORA:
+        said.append(
+            f"{2 * found.counted.experts / GIB:.1f} GiB of experts are three-dimensional tensors, "
+            "which four-bit quantisation of linear modules does not reach"
+        )
+    if found.peak is not None:
+        said.append(f"the worst moment is the {found.peak.moment}'s")
+    return tuple(said)
+
+
+def controls(limits: Limits) -> Iterable[Control]:
+    """An ordinary 8 B model, both sides of the card, and every way not to be a base."""
+    found = account(DENSE, ON_DISK, WHOLE)
+    low, high = found.peak.whole.low, found.peak.whole.high  # type: ignore[union-attr]
+    share, sliver = 1 - limits.reserve_share, GIB / 64
+    yield _control("card has room", "fits")
+    yield _control("just above", "fits", plan=_card(high / share + sliver))
+    yield _control("just below the bounds' top", "too_close", plan=_card(high / share - sliver))
+    yield _control("just above the bounds' foot", "too_close", plan=_card(low / share + sliver))
+    yield _control("below", "does_not_fit", plan=_card(low / share - sliver))
+    yield _control("weights alone", "weights_do_not_fit", plan=_card(12 * GIB))
+    yield _control("same, no shapes", "weights_do_not_fit", _broken("no_model"), _card(12 * GIB))
+    long = replace(PLAN, sequence=32768)
+    yield _control("chunks only", "fits_with_chunked_loss", plan=_above(long, share))
+    yield _control("packed", "quantised", model(replace(DENSE, quantised="FP8")))
+    yield _control("pointers", "weights_are_pointers", _files(pointers=4, on_disk=0))
+    yield _control("one lost", "shards_missing", _files(missing=1, on_disk=3))
+    yield _control("only an index", "fits", _files(missing=4, on_disk=0, source="index"))
+    yield _control("traversal", "shards_outside", _files(outside=1))
+    yield _control("cut off", "shards_unreadable", _files(broken=("a: cut off",)))
+    for name, code, factor in (("little", "fits", 0.95), ("much", "sizes_disagree", 1.05)):
+        told = int(found.counted.high / (1 - limits.differs_max * factor))
+        files = _files(parameters=told, size_bytes=2 * told)
+        yield _control(f"differ by {name}", code, files)
+    middle = (low + high) / 2
+    for name, code, beside in (("above", "fits", GIB), ("below", "does_not_fit", -GIB)):
+        measured = replace(_card(middle / share + beside / 8), measured_bytes=int(middle))
+        yield _control(f"{name} what was measured", code, plan=measured)
+    yield _control(
+        "measured too small", "measurement_contradicts", plan=replace(PLAN, measured_bytes=GIB)
+    )
+    unknown = replace(DENSE, layers=(replace(DENSE.layers[0], recurrence=None, mixer=Mixer.MAMBA),))
+    yield _control("untold layers", "shapes_unknown", model(unknown, Weights()))
+    yield from model_controls(ANSWERS, lambda facts: model_world(model=facts, plan=PLAN))
+
+
+def _control(
+    name: str, code: str, facts: ModelFacts | None = None, plan: Plan | None = None
+) -> Control:
+    world = model_world(model=facts or model(), plan=plan or PLAN)
+    return ANSWERS.control(name, code, world)
+
+
+def _card(size: float) -> Plan:
+    return replace(WHOLE, gpu_memory_bytes=int(size))
+
+
+def _above(plan: Plan, share: float) -> Plan:
+    """A card that has just room for a plan's upper bound."""
+    found = account(DENSE, ON_DISK, plan).peak
+    size = found.whole.high / share + GIB / 64 if found is not None else 0
+    return replace(plan, gpu_memory_bytes=int(size))
+
+
+def _files(**changed: object) -> ModelFacts:
+    return model(weights=replace(ON_DISK, **changed))  # type: ignore[arg-type]
+
+
+def _broken(code: str) -> ModelFacts:
+    return model(None, problem=code)
+
+
+@hookimpl
+def pfid_checks() -> Iterable[AnyCheck]:
+    """Hand the check over."""
+    yield Check(
+        name="fits_for_training",
+        stage=Stage.VIABILITY,
+        scope=Scope.BOX,
+        severity=Severity.CRITICAL,
+        observe=observe,
+        judge=judge,
+        reasons=ANSWERS.reasons,
+        controls=controls,
+        limits=Limits(),
+        reads=("model", "plan"),
+        runbook=__doc__ or "",
+    )

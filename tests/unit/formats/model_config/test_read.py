@@ -1,0 +1,180 @@
+"""Shapes out of configurations: every way layers are told, and every word that means another."""
+
+import pytest
+
+from pfid.analysis.memory.parameters import count_parameters
+from pfid.domain.model import Mixer
+from pfid.formats.model_config.fields import ModelConfigError
+from pfid.formats.model_config.read import hybrid_mixers, read_config
+
+BASE = {
+    "hidden_size": 64,
+    "intermediate_size": 128,
+    "num_hidden_layers": 4,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "vocab_size": 256,
+}
+DELTA = {
+    "linear_num_key_heads": 2,
+    "linear_num_value_heads": 4,
+    "linear_key_head_dim": 16,
+    "linear_value_head_dim": 16,
+}
+MAMBA = {"mamba_d_state": 16, "mamba_n_heads": 4, "mamba_d_head": 32, "mamba_n_groups": 1}
+F, S, C, D, M, V, H = (
+    Mixer.FULL,
+    Mixer.SLIDING,
+    Mixer.CHUNKED,
+    Mixer.DELTA,
+    Mixer.MAMBA,
+    Mixer.CONV,
+    Mixer.HYBRID,
+)
+
+
+def read(**fields):
+    return read_config({**BASE, **fields})
+
+
+def mixers(**fields):
+    return [layer.mixer for layer in read(**fields).layers]
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({}, [F] * 4),
+        ({"layer_types": ["linear_attention"] * 3 + ["full_attention"], **DELTA}, [D, D, D, F]),
+        ({"layer_types": ["mamba", "attention"] * 2, **MAMBA}, [M, F, M, F]),
+        ({"layers_block_type": ["mamba", "hybrid"] * 2, **MAMBA}, [M, H, M, H]),
+        ({"block_types": ["recurrent", "attention"]}, [M, F, M, F]),
+        ({"layer_types": ["conv", "full_attention"] * 2, "conv_L_cache": 3}, [V, F, V, F]),
+        ({"full_attn_idxs": [1, 3], "conv_L_cache": 3}, [V, F, V, F]),
+        ({"full_attention_interval": 2, **DELTA}, [D, F, D, F]),
+        ({"attn_layer_period": 2, "attn_layer_offset": 1, **MAMBA}, [M, F, M, F]),
+        ({"attn_layer_indices": [2], **MAMBA}, [M, M, F, M]),
+        (
+            {"linear_attn_config": {"kda_layers": [1, 2, 3], "full_attn_layers": [4]}},
+            [D, D, D, F],
+        ),
+        ({"attn_type_list": [0, 0, 0, 1]}, [D, D, D, F]),
+        ({"hybrid_override_pattern": "M*-E", **MAMBA}, [M, F, Mixer.NONE, Mixer.NONE]),
+        (MAMBA, [H] * 4),
+        ({"sliding_window": 8}, [S] * 4),
+        ({"sliding_window": None}, [F] * 4),
+        ({"sliding_window": 8, "sliding_window_pattern": 2}, [S, F, S, F]),
+        ({"sliding_window": 8, "sliding_window_pattern": "LLLG"}, [S, S, S, F]),
+        ({"sliding_window": 8, "use_sliding_window": False}, [F] * 4),
+        ({"sliding_window": 8, "use_sliding_window": True, "max_window_layers": 2}, [F, F, S, S]),
+        ({"attention_chunk_size": 8, "no_rope_layers": [1, 1, 1, 0]}, [C, C, C, F]),
+        ({"hybrid_layer_pattern": [0, 1, 1, 0], "sliding_window": 8}, [F, S, S, F]),
+    ],
+)
+def test_layers_are_found_wherever_they_are_told(fields, expected):
+    assert mixers(**fields) == expected
+
+
+def test_the_text_part_counts_and_not_what_stands_around_it():
+    vision = {"hidden_size": 32, "num_hidden_layers": 3, "num_heads": 2, "intermediate_size": 64}
+    shape = read_config({"text_config": {**BASE, "vocab_size": 99}, "vision_config": vision})
+    assert (shape.vocabulary, len(shape.layers), shape.towers[0].key) == (99, 4, "vision_config")
+
+
+@pytest.mark.parametrize("fields", [{"cache_implementation": "hybrid"}, {"hybrid_cache": True}])
+def test_a_word_makes_no_hybrid(fields):
+    shape = read(**fields)
+    assert not hybrid_mixers(shape)
+    assert dict(shape.notes).keys() == {"hybrid_is_a_word"}
+
+
+def test_a_pattern_of_windows_says_what_it_means():
+    shape = read(hybrid_layer_pattern=[0, 1, 1, 0], sliding_window=8, swa_head_dim=24)
+    assert [layer.attention.window for layer in shape.layers] == [None, 8, 8, None]
+    assert [layer.attention.head_dim for layer in shape.layers] == [16, 24, 24, 16]
+    assert "hybrid_means_window" in dict(shape.notes)
+
+
+def test_a_state_space_model_alone_has_no_heads():
+    fields = {"hidden_size": 64, "num_hidden_layers": 2, "vocab_size": 256, "state_size": 16}
+    assert [layer.mixer for layer in read_config(fields).layers] == [M, M]
+
+
+@pytest.mark.parametrize(
+    ("fields", "experts"),
+    [
+        ({"num_local_experts": 8}, [8] * 4),
+        ({"n_routed_experts": 8, "first_k_dense_replace": 1}, [0, 8, 8, 8]),
+        ({"n_routed_experts": 8, "moe_layer_freq": [0, 1, 0, 1]}, [0, 8, 0, 8]),
+        ({"num_experts": 8, "decoder_sparse_step": 2}, [0, 8, 0, 8]),
+        ({"num_experts": 8, "mlp_only_layers": [0]}, [0, 8, 8, 8]),
+        ({"num_experts": 8, "expert_layer_period": 2, "expert_layer_offset": 1}, [0, 8, 0, 8]),
+        ({"num_experts": 8, "mlp_layer_types": ["dense", "sparse"] * 2}, [0, 8, 0, 8]),
+        ({"num_local_experts": 8, "interleave_moe_layer_step": 2}, [0, 8, 0, 8]),
+        ({"num_experts": 8, "num_dense_layers": 2}, [0, 0, 8, 8]),
+        ({"num_experts": None}, [0] * 4),
+    ],
+)
+def test_which_layers_have_experts(fields, experts):
+    assert [layer.feed.experts for layer in read(**fields).layers] == experts
+
+
+def test_shared_experts_and_a_dense_part_beside_experts_are_counted():
+    beside = read(num_experts=8, moe_intermediate_size=32, enable_moe_block=True).layers[0].feed
+    assert (beside.dense, beside.expert, beside.shared) == (128, 32, 0)
+    shared = read(n_routed_experts=8, moe_intermediate_size=32, n_shared_experts=2).layers[0].feed
+    assert (shared.dense, shared.shared) == (0, 64)
+
+
+@pytest.mark.parametrize(
+    ("quantisation", "named"),
+    [
+        ({"quant_method": "fp8", "weight_block_size": [128, 128]}, "FP8"),
+        ({"quant_method": "mxfp4"}, "MXFP4"),
+        ({"quant_method": "modelopt", "quant_algo": "NVFP4"}, "NVFP4"),
+        ({"quant_method": "gptq", "bits": 4}, "GPTQ"),
+        ({"quant_method": "awq", "bits": 4}, "AWQ"),
+        ({"quant_method": "bitsandbytes", "load_in_4bit": True}, "bitsandbytes 4-bit"),
+        (
+            {
+                "quant_method": "compressed-tensors",
+                "config_groups": {"g": {"weights": {"num_bits": 4, "type": "int"}}},
+            },
+            "compressed-tensors INT4",
+        ),
+        ({"quant_method": "tomorrow"}, "tomorrow"),
+        ({}, ""),
+    ],
+)
+def test_a_quantised_format_is_named(quantisation, named):
+    assert read(quantization_config=quantisation).quantised == named
+
+
+def test_latent_attention_is_what_the_kernel_sees():
+    shape = read(
+        q_lora_rank=24, kv_lora_rank=16, qk_nope_head_dim=12, qk_rope_head_dim=4, v_head_dim=8
+    )
+    attention = shape.layers[0].attention
+    assert (attention.head_dim, attention.value_dim, attention.kv_heads) == (16, 8, 4)
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"hidden_size": None}, "no_model"),
+        ({"num_hidden_layers": True}, "no_model"),
+        ({"num_attention_heads": -4}, "shapes_missing"),
+        ({"layer_types": ["full_attention"] * 3}, "layers_contradict"),
+        ({"hybrid_override_pattern": "M" * 5}, "layers_contradict"),
+    ],
+)
+def test_a_contradiction_is_an_error_with_a_code(fields, reason):
+    with pytest.raises(ModelConfigError) as caught:
+        read(**fields)
+    assert caught.value.reason == reason
+
+
+def test_an_untold_tie_leaves_the_range_open():
+    told, untold = (count_parameters(read(**f)) for f in ({"tie_word_embeddings": True}, {}))
+    assert untold.high - untold.low >= 256 * 64
+    assert told.high - told.low < 256 * 64
