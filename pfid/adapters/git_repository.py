@@ -55,7 +55,7 @@ _DIFF: Final = (
 _PROBLEMS: Final = (
     ("dubious ownership", GitProblem.DUBIOUS_OWNERSHIP),
     ("unsafe repository", GitProblem.DUBIOUS_OWNERSHIP),
-    ("not a git repository", GitProblem.NO_REPOSITORY),
+    ("not a git repository (or any", GitProblem.NO_REPOSITORY),
     ("must be run in a work tree", GitProblem.BARE),
 )
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 import pfid
-from pfid.domain.errors import ExecError, PfidError
+from pfid.domain.errors import ExecError, LaunchError, PfidError
 from pfid.domain.names import RUN_NAME_MAX_CHARS
 from pfid.formats.untrusted import printable
 
@@ -144,7 +144,7 @@ def _launch(name: str, options: dict[str, Any]) -> "Ran":
         from pfid.cli.run_preflight import refuse_unready
 
         refuse_unready(name, options["spec"], _say)
-    cwd = os.getcwd()  # noqa: PTH109 - a plain string
+    cwd = _cwd()
     logs = options["logs"] or (f"{name.replace('/', '-').lstrip('.') or 'run'}.log",)
     request = LaunchRequest(
         name=name,
@@ -177,6 +177,13 @@ def _instrument(argv: Sequence[str]) -> str | None:
         _say(f"WARNING: --instrument cannot work from {folder}: PYTHONPATH is cut at colons")
         return None
     return folder
+
+
+def _cwd() -> str:
+    try:
+        return os.getcwd()  # noqa: PTH109 - a plain string
+    except OSError as error:
+        raise LaunchError("the working directory is gone; change into one that exists") from error
 
 
 def _say(text: str) -> None:

@@ -116,7 +116,10 @@ def test_each_kind_of_no_repository_has_a_reason_of_its_own(repo, tmp_path):
     (tmp_path / "plain").mkdir()
     broken = started(tmp_path / "broken")
     (broken / ".git" / "index").write_bytes(b"rubbish")
+    (tmp_path / "lost").mkdir()
+    (tmp_path / "lost" / ".git").write_text("gitdir: /nowhere\n")
     reasons = {
+        "lost": GitProblem.FAILED,
         "plain": GitProblem.NO_REPOSITORY,
         "bare": GitProblem.BARE,
         "repo/.git": GitProblem.BARE,

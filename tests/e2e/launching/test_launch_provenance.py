@@ -293,3 +293,14 @@ def test_an_interrupt_while_files_are_digested_ends_the_launch_and_moves_nothing
     assert user.text() == "earlier\n"
     assert not user.records()
     assert not list(user.home.glob(".local/state/pfid/*/runs/*"))
+
+
+def test_a_working_directory_that_is_gone_refuses(user):
+    gone = user.work / "gone"
+    gone.mkdir()
+    script = f"cd {gone} && rmdir {gone} && exec {sys.executable} -P -m pfid run -- true"
+    done = subprocess.run(
+        ["sh", "-c", script], env=user.environ, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 125
+    assert "the working directory is gone" in done.stderr
