@@ -85,6 +85,7 @@ class BoundedProcess:
         Raises:
             CannotStartError: if it cannot be started.
         """
+        _keep_statuses()
         self._until_s = time.monotonic() + deadline_s
         self._out_max_bytes = out_max_bytes
         self._finished: Finished | None = None
@@ -176,6 +177,15 @@ class BoundedProcess:
         """Signal its whole group, which cannot be another's while it is not reaped."""
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self._pid, number)
+
+
+def _keep_statuses() -> None:
+    """Under a parent that ignored SIGCHLD the kernel would reap children, and their status be lost.
+
+    The pid of one that is reaped already may be another's by the time it is signalled.
+    """
+    if signal.getsignal(signal.SIGCHLD) is signal.SIG_IGN:
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
 
 
 def _pipe() -> tuple[int, int]:
