@@ -8,6 +8,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from decimal import ROUND_DOWN, Context, Decimal
 from typing import Final
 
 from pfid.formats.number_words import Written, joins, numbers_in
@@ -18,6 +19,8 @@ _EXACT: Final = 1e-9
 _SPELLED_MAX: Final = 80
 _DIGITS_MAX: Final = 9
 """Significant digits that somebody would write a converted figure with."""
+_DIGITS_FLOAT: Final = 16
+"""Beyond these, the digits of a float are its binary form and nobody's figure."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,19 +148,28 @@ def _forms(one: Wanted) -> Iterator[float]:
 
 
 def _digits(value: float) -> Iterator[str]:
-    """Patterns of the digits of a value, plain and with a power of ten."""
+    """Patterns of the digits of a value, plain and with a power of ten, however many are written.
+
+    Any number of digits that still means the value begins like one of these.
+    """
     size = abs(value)
     if not math.isfinite(size):
         return
-    plain = f"{size:.15f}".rstrip("0").rstrip(".") if size < 1e15 else f"{size:.0f}"
-    shortest = repr(size)
-    if "e" not in shortest and len(shortest) < len(plain):
-        plain = shortest.removesuffix(".0")
-    yield _pattern(plain)
-    mantissa = f"{size:.{_DIGITS_MAX}e}".partition("e")[0].rstrip("0").rstrip(".")
-    if mantissa != plain:
-        zeros = "0*" if "." in mantissa else "([.,]0+)?"
-        yield _pattern(mantissa) + zeros + "\\s?[eEx\u00d7*\u00b7\u22c5]"
+    for rounded in _roundings(size):
+        yield _pattern(f"{rounded:f}")
+        exponent = rounded.adjusted() if rounded else 0
+        mantissa = f"{rounded.scaleb(-exponent).normalize():f}"
+        more = "\\d*" if "." in mantissa else "([.,]\\d+)?"
+        yield _pattern(mantissa) + more + "\\s?[eEx\u00d7*\u00b7\u22c5]"
+
+
+def _roundings(size: float) -> set[Decimal]:
+    """The value as it reads in every number of digits that :func:`_equal` takes for it."""
+    exact = Decimal(size)
+    read = {Decimal(f"{size:.{digits}g}") for digits in range(_DIGITS_MAX, _DIGITS_FLOAT + 1)}
+    cut = Context(prec=_DIGITS_FLOAT, rounding=ROUND_DOWN).plus(exact)
+    shortest = Decimal(repr(size))
+    return {one.normalize() for one in (*read, cut, shortest) if _equal((float(one),), size)}
 
 
 def _pattern(plain: str) -> str:

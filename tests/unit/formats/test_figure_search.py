@@ -1,5 +1,6 @@
 """Is a figure found however it is written, and never in another one?"""
 
+import math
 import re
 
 import pytest
@@ -15,6 +16,8 @@ BARE = Wanted(key="k", low=8.85e-8)
 RANGE = Wanted(key="k", low=9.49, high=14.07, unit="%")
 SIZE = Wanted(key="k", low=609, unit="MB")
 TIMES = Wanted(key="k", low=106, unit="x")
+MANY = Wanted(key="k", low=10_000_000_001.0)
+THIRD = Wanted(key="k", low=1 / 3)
 
 
 def found(line, wanted):
@@ -64,6 +67,14 @@ def found(line, wanted):
         (TIMES, "106x"),
         (TIMES, "106 times"),
         (TIMES, "106\u00d7"),
+        (MANY, "1.00000000010000e+10"),
+        (MANY, "1.0000000001e10"),
+        (MANY, "10,000,000,001.0"),
+        (THIRD, "0.333333333"),
+        (THIRD, "3.3333333333e-1"),
+        (THIRD, "0.33333333333333331483"),
+        (HOURS, "4.29999999999999982236 h"),
+        (HOURS, "4.300000000000000000e+00 h"),
     ],
 )
 def test_every_spelling_is_found(wanted, line):
@@ -121,12 +132,14 @@ UNITS = st.sampled_from(["s", "min", "h", "%", "MB", "GiB", "W", "x", "tok/s", "
     value=st.decimals(0, 10**7, places=3).map(float) | st.integers(0, 10**12).map(float),
     unit=UNITS,
     gap=st.sampled_from(["", " ", "\u00a0"]),
-    style=st.sampled_from(["{:.3f}", "{:,.3f}", "{:_.3f}", "{:.15g}", "{:.14e}"]),
+    style=st.sampled_from(
+        ["{:.3f}", "{:,.3f}", "{:_.3f}", "{:.15g}", "{:.14e}", "{:.20f}", "{:.9e}"]
+    ),
 )
 def test_whatever_is_written_out_is_found(value, unit, gap, style):
     wanted = Wanted(key="k", low=value, unit=unit)
     written = style.format(value)
-    if float(written.replace(",", "").replace("_", "")) != value:
+    if not math.isclose(float(written.replace(",", "").replace("_", "")), value, rel_tol=1e-10):
         return
     assert found(f"took {written}{gap if unit != 'steps' else ' '}{unit} here", wanted)
 
