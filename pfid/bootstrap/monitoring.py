@@ -112,9 +112,8 @@ def alert_legs(
     registry = take_stock(config, (Stage.WATCH,))
     own = {r.check.name: r.check for r in registry.checks}
     theirs = Foreign() if only in own else foreign(registry, config)
-    checks: list[AlertedCheck] = [
-        c for c in (*own.values(), *theirs.checks) if c.name not in config.disabled_checks
-    ]
+    every: list[AlertedCheck] = [*own.values(), *theirs.checks]
+    checks = [c for c in every if c.name not in config.disabled_checks]
     declared = rule_groups(checks)
     trial = _Trial(declared=declared, groups=spoil(declared))
     results = []

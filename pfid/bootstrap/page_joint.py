@@ -17,6 +17,9 @@ from pfid.adapters.status_page import POLICY, status_page
 from pfid.domain.snapshot import Snapshot
 
 RENDER_AT_LEAST_S: Final = 5.0
+OFTEN_S: Final = 4.0
+"""Who scrapes more often than that is shown each time what is new; for everybody else a page that
+is made every five seconds is newer than one made after the scrape before."""
 SCRAPED_WITHIN_S: Final = 120.0
 UNREAD_S: Final = 15.0
 """A page that nobody reads is made anew so often: whoever looks first must not see the start."""
@@ -35,6 +38,8 @@ class PageJoint:
     scrapes_seen: int = 0
     notices: Callable[[], Mapping[str, tuple[int, int]]] = lambda: NO_CHANNELS
     _urgent: bool = False
+    _last_scrape_s: float | None = None
+    _scraped_every_s: float = RENDER_AT_LEAST_S
     _making: Future[None] | None = None
     _maker: ThreadPoolExecutor = field(
         default_factory=lambda: ThreadPoolExecutor(1, thread_name_prefix="pfid-render")
@@ -48,6 +53,7 @@ class PageJoint:
         """Called every second; the first page of all is there when this returns."""
         now_s = self.served_s = time.monotonic()
         self._urgent |= urgent
+        self._note_pace()
         if self._busy() or not self._wanted(now_s):
             return
         first = not self.rendered_s
@@ -80,9 +86,17 @@ class PageJoint:
         last_s = self.server.last_scrape_s
         read = last_s is not None and now_s - last_s < SCRAPED_WITHIN_S
         age_s = now_s - self.rendered_s
-        scraped = self.server.scrapes != self.scrapes_seen
+        often = self._scraped_every_s < OFTEN_S
+        scraped = often and self.server.scrapes != self.scrapes_seen
         stale = age_s >= (RENDER_AT_LEAST_S if read else UNREAD_S)
         return scraped or stale or (read and self._urgent)
+
+    def _note_pace(self) -> None:
+        """How far apart the last two scrapes were that were noticed."""
+        before_s, last_s = self._last_scrape_s, self.server.last_scrape_s
+        if last_s is not None and last_s != before_s:
+            self._last_scrape_s = last_s
+            self._scraped_every_s = RENDER_AT_LEAST_S if before_s is None else last_s - before_s
 
     def _make(self, shown: Snapshot) -> None:
         self.server.publish(self.page.render(shown))

@@ -98,6 +98,18 @@ class TrackedGpu:
     point_s: float = POINT_S
     point_due_s: float = 0.0
     _state: GpuState | None = None
+    _held_of: tuple[GpuHolder, ...] | None = None
+    _held_by: frozenset[RunId] = frozenset()
+
+    @property
+    def held_by(self) -> frozenset[RunId]:
+        """Living runs that are on it; made anew when its list of holders is another."""
+        if self._held_of is not self.holders:
+            self._held_of = self.holders
+            self._held_by = frozenset(
+                h.run_id for h in self.holders or () if h.run_id is not None and not h.run_ended
+            )
+        return self._held_by
 
     @property
     def state(self) -> GpuState:

@@ -47,13 +47,9 @@ class LiveGpus:
         if self.subject == BOX:
             return self.all()
         gpus = self.box.gpus.values()
-        held = tuple(g.state for g in gpus if self._holds(g))
+        held = tuple(g.state for g in gpus if self.subject.id in g.held_by)
         known = all(g.holders is not None for g in gpus if g.present)
         return held if held or (known and self.box.pids_are_ours) or not gpus else None
-
-    def _holds(self, gpu: TrackedGpu) -> bool:
-        holders = gpu.holders or ()
-        return any(h.run_id == self.subject.id and not h.run_ended for h in holders)
 
     def _subject_gpu(self) -> TrackedGpu | None:
         return self.box.gpus.get(self.subject.id) if self._is_gpu() else None

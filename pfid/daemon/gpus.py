@@ -129,9 +129,7 @@ class Gpus:
 
     def _past(self, gpu: TrackedGpu) -> None:
         """Keep the sample for the runs on this GPU: it is asked for when they are over."""
-        if not gpu.holders:
-            return
-        for run_id in {h.run_id for h in gpu.holders if h.run_id is not None and not h.run_ended}:
+        for run_id in gpu.held_by:
             run = self._core.runs.get(run_id)
             if run is None or run.end is not None:
                 continue

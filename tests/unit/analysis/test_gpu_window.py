@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pfid.analysis import gpu_window
 from pfid.analysis.gpu_window import GAP_MAX_S, newest_window
 from pfid.domain.gpu import AbsentReason, PowerSource
 from pfid.spec.fakes_gpus import gpu_samples
@@ -21,6 +22,26 @@ def test_only_the_newest_readings_count():
     window = newest_window(samples, 60.0)
     assert window.power_w == 600.0
     assert window.seconds == 60.0
+
+
+def test_an_answer_is_kept_for_the_same_samples_and_no_others():
+    samples = gpu_samples(60, power_w=lambda _: 600.0)
+    assert newest_window(samples, 60.0) is newest_window(samples, 60.0)
+    others = tuple(dataclasses.replace(s, power_w=10.0) for s in samples)
+    assert newest_window(others, 60.0).power_w == 10.0
+    assert newest_window(samples, 60.0).power_w == 600.0
+    assert newest_window(samples, 10.0).seconds == 10.0
+    growing = list(samples[:30])
+    assert newest_window(growing, 60.0).seconds == 30.0
+    growing += samples[30:]
+    assert newest_window(growing, 60.0).seconds == 60.0
+
+
+def test_what_is_kept_is_bounded():
+    for i in range(3 * gpu_window._KEPT_MAX):
+        (one,) = gpu_samples(1)
+        newest_window((dataclasses.replace(one, uuid=f"GPU-{i}"),), 60.0)
+    assert len(gpu_window._kept) <= gpu_window._KEPT_MAX
 
 
 def test_readings_are_weighted_by_the_time_they_stand_for():

@@ -8,7 +8,12 @@ import pytest
 from pfid.adapters.http_server import PageServer
 from pfid.adapters.page import Page
 from pfid.bootstrap import page_joint as joined
-from pfid.bootstrap.page_joint import HEALTHY_WITHIN_S, UNREAD_S, PageJoint
+from pfid.bootstrap.page_joint import (
+    HEALTHY_WITHIN_S,
+    RENDER_AT_LEAST_S,
+    UNREAD_S,
+    PageJoint,
+)
 from pfid.config.address import Address
 from pfid.domain.snapshot import DaemonHealth, Snapshot
 
@@ -70,6 +75,48 @@ def test_whoever_looks_first_after_a_long_time_does_not_see_the_start(joint, mon
     assert asked == [later_s]
 
 
+def served_after(joint, seconds, monkeypatch):
+    """Whether a page is made so long after the last one."""
+    later_s = joint.rendered_s + seconds
+    asked = []
+    with monkeypatch.context() as clock:
+        clock.setattr(joined.time, "monotonic", lambda: later_s)
+        joint.serve(lambda: (asked.append(1), snapshot())[1], urgent=False)
+    joint._maker.submit(lambda: None).result()
+    return bool(asked)
+
+
+class Scrapes:
+    """A server that was read at those moments."""
+
+    def __init__(self, server):
+        self._server, self.scrapes, self.last_scrape_s = server, 0, None
+
+    def at(self, moment_s):
+        self.scrapes, self.last_scrape_s = self.scrapes + 1, moment_s
+
+    def __getattr__(self, name):
+        return getattr(self._server, name)
+
+
+@pytest.mark.parametrize(
+    ("every_s", "anew"), [(1.0, True), (3.0, True), (5.0, False), (15.0, False)]
+)
+def test_a_scrape_has_a_new_page_made_only_for_who_comes_again_before_one_is_due(
+    server, monkeypatch, every_s, anew
+):
+    seen = Scrapes(server)
+    joint = PageJoint(server=seen, page=Page())
+    joint.serve(snapshot, urgent=False)
+    began_s = joint.rendered_s
+    seen.at(began_s - every_s)
+    served_after(joint, 0.5, monkeypatch)
+    seen.at(began_s)
+    assert served_after(joint, 0.5, monkeypatch) is anew
+    assert served_after(joint, RENDER_AT_LEAST_S + 0.5, monkeypatch), "it is due for everybody"
+    joint.close()
+
+
 class SlowPage(Page):
     """Rendering takes until it is let go; what it is asked for is counted."""
 
@@ -93,7 +140,7 @@ def test_a_page_that_takes_long_holds_nobody_up_and_is_made_once(server):
     page.go.clear()
     page.begun.clear()
     scraped(server)
-    joint.serve(snapshot, urgent=False)
+    joint.serve(snapshot, urgent=True)
     assert page.begun.wait(30)
     joint.serve(lambda: pytest.fail("a second one beside it"), urgent=True)
     assert page.made == 1
@@ -107,7 +154,7 @@ def test_what_goes_wrong_is_told_to_the_loop_and_the_next_page_is_made(joint, mo
     scraped(joint.server)
     with monkeypatch.context() as broken:
         broken.setattr(joint.page, "render", lambda _: 1 / 0)
-        joint.serve(snapshot, urgent=False)
+        joint.serve(snapshot, urgent=True)
         joint._maker.submit(lambda: None).result()
     with pytest.raises(ZeroDivisionError):
         joint.serve(snapshot, urgent=False)

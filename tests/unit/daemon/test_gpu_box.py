@@ -189,3 +189,16 @@ def test_processes_travel_as_the_driver_lists_them(box):
     processes = (GpuProcess(pid=1, memory_bytes=5),)
     told = box.read(read(samples=(sample(A, processes=processes),)), 11.0, lambda _: None)
     assert told[0].samples[-1].processes == processes
+
+
+def test_who_holds_a_gpu_follows_its_list_of_holders_and_leaves_out_ended_runs(box):
+    gpu = box.gpus["GPU-a"]
+    assert gpu.held_by == frozenset()
+    one = dataclasses.replace(CONTROL_HOLDER, run_id="one")
+    gpu.holders = (one, dataclasses.replace(one, run_id="two", run_ended=True))
+    assert gpu.held_by == {"one"}
+    gpu.holders = (dataclasses.replace(one, run_id=None),)
+    assert gpu.held_by == frozenset()
+    gpu.holders = (one,)
+    gpu.gone(101.0)
+    assert gpu.held_by == frozenset()
