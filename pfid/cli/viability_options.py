@@ -99,6 +99,12 @@ _OPTIONS: Final = (
         help="Of adapters.",
     ),
     click.option(
+        "--targets",
+        default="",
+        metavar="NAMES",
+        help="Modules that get adapters: all-linear, or names with commas.",
+    ),
+    click.option(
         "--float32/--bfloat16",
         default=None,
         help="How trained parameters are kept and used; else the bounds hold both for adapters.",
@@ -140,6 +146,7 @@ def plan_of(given: dict[str, Any]) -> Plan:
         optimizer=Optimizer(given["optimizer"]),
         attention=AttentionKind(given["attention"]),
         rank=given["rank"],
+        targets=given["targets"].strip()[:500],
         float32=given["float32"],
         accumulates=given["accumulate"],
         measured_bytes=given["measured_peak"],

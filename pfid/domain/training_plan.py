@@ -52,6 +52,7 @@ class Plan:
         optimizer: whose states.
         attention: which implementation.
         rank: of the adapters.
+        targets: modules that get adapters: ``all-linear`` or names; "" if nobody says.
         float32: whether trained parameters are kept and used in float32; None if nobody says
             (a full training then keeps the checkpoint's own type).
         accumulates: whether gradients outlive a micro-batch.
@@ -70,6 +71,7 @@ class Plan:
     optimizer: Optimizer = Optimizer.ADAMW
     attention: AttentionKind = AttentionKind.SDPA
     rank: int = 16
+    targets: str = ""
     float32: bool | None = None
     accumulates: bool = False
     measured_bytes: int | None = None

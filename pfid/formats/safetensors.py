@@ -24,6 +24,7 @@ BITS: Final = {
     "I8": 8, "U8": 8, "BOOL": 8,
     "F6_E2M3": 6, "F6_E3M2": 6, "F4": 4,
 }  # fmt: skip
+_LISTS: Final = ("shape", "data_offsets")
 _POINTER: Final = re.compile(
     rb"\Aversion https://git-lfs\.github\.com/spec/v1\n(?:.*\n)*?size (\d{1,20})\n?"
 )
@@ -120,15 +121,20 @@ def read_header(text: bytes, data_bytes: int) -> tuple[Tensor, ...]:
 
 def _tensor(name: str, of: Any) -> Tensor:
     known = of if isinstance(of, dict) else {}
-    dtype, shape, place = (known.get(key) for key in ("dtype", "shape", "data_offsets"))
-    numbers = [*(shape if isinstance(shape, list) else [None]), *(place or [None])]
-    if not isinstance(dtype, str) or not all(_whole(n) is not None for n in numbers):
+    dtype, shape, place = known.get("dtype"), *(_wholes(known.get(k)) for k in _LISTS)
+    if not isinstance(dtype, str) or shape is None or place is None or len(place) != 2:
         raise SafetensorsError(f"its header describes {name[:80]!r} in no known way")
-    begin, end = place  # type: ignore[misc]
-    size, bits = end - begin, BITS.get(dtype)
-    if bits is not None and size * 8 != prod(shape) * bits:  # type: ignore[arg-type]
+    size, bits = place[1] - place[0], BITS.get(dtype)
+    if size < 0 or (bits is not None and size * 8 != prod(shape) * bits):
         raise SafetensorsError(f"its header gives {name[:80]!r} another size than its shape has")
-    return Tensor(name, dtype, tuple(shape), size)  # type: ignore[arg-type]
+    return Tensor(name, dtype, shape, size)
+
+
+def _wholes(value: Any) -> tuple[int, ...] | None:
+    if not isinstance(value, list):
+        return None
+    found = [_whole(item) for item in value]
+    return tuple(n for n in found if n is not None) if None not in found else None
 
 
 def pointer_size(begin: bytes) -> int | None:

@@ -71,7 +71,9 @@ def _modelling(root: str, kind: str) -> Optional[str]:
     """The modelling file of a model type, or of the longer type it is the text part of."""
     longer = kind[: -len("_text")] if kind.endswith("_text") else kind  # noqa: FURB188 - 3.9 reads it
     for word in (kind, longer):
-        name = word.replace("-", "_").replace("/", "").replace(".", "")
+        name = word.replace("-", "_").replace(".", "_")
+        if not name.isidentifier():  # a path is no model type
+            continue
         path = os.path.join(root, "models", name, "modeling_" + name + ".py")  # noqa: PTH118
         if os.path.isfile(path):  # noqa: PTH113
             return path

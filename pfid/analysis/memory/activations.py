@@ -73,10 +73,13 @@ def layer_bytes(layer: Layer, shape: ModelShape, plan: Plan) -> LayerBytes:
 
 
 def _norms(layer: Layer, of: _Of) -> Bytes:
-    """A norm keeps its input in float32; where its weight trains, its results as well."""
+    """A norm keeps its input in float32; where its weight trains, its results as well.
+
+    Behind a feed-forward it is through before the worst moment of the layer.
+    """
     least = (layer.attention is not None or layer.recurrence is not None) + 0
     least += (layer.feed.dense > 0) + (layer.feed.experts > 0)
-    low = of.shape.norms or least
+    low = least if of.shape.norms is None else max(least, of.shape.norms - 1)
     high = of.shape.norms or least + MORE_NORMS
     each = Bytes(8, 10) if of.trains else exactly(4)
     return Bytes(low * each.low, high * each.high).times(of.shape.hidden)

@@ -55,6 +55,8 @@ def _each(config: Fields, name: str, at: int) -> int | None:
 
 
 def _kv_heads(config: Fields, heads: int, at: int, *, windowed: bool) -> int:
+    if config.flag("multi_query") and not config.flag("new_decoder_architecture"):
+        return 1  # whatever number stands beside it
     found = _each(config, "num_key_value_heads", at)
     if windowed:
         found = found or config.whole("swa_num_key_value_heads")
@@ -62,10 +64,7 @@ def _kv_heads(config: Fields, heads: int, at: int, *, windowed: bool) -> int:
         found = found or config.whole("num_global_key_value_heads")
     names = ("num_key_value_heads", "n_kv_heads", "num_kv_heads", "n_head_kv", "kv_heads")
     inner = config.inner("attn_config").whole("kv_n_heads")
-    found = found or config.whole(*names) or inner
-    if found:
-        return found
-    return 1 if config.flag("multi_query") else heads
+    return found or config.whole(*names) or inner or heads
 
 
 def _head_dim(config: Fields, hidden: int, heads: int, *, windowed: bool) -> int:

@@ -144,12 +144,16 @@ def _pattern_string(config: Fields, layers: int) -> Mixers | None:  # noqa: ARG0
 
 
 def _window_pattern(config: Fields, layers: int) -> Mixers | None:  # noqa: ARG001
-    """A list of 0 and 1 beside window shapes: 1 is a window (MiMo)."""
+    """A list of 0 and 1 beside window shapes: 1 is a window (MiMo); without them, who knows."""
     name = "hybrid_layer_pattern"
     marks = config.listed(name)
     windows = config.has("swa_num_attention_heads", "sliding_window", "sliding_window_size")
-    if marks is None or not windows or not set(map(repr, marks)) <= {"0", "1"}:
+    if marks is None or not set(map(repr, marks)) <= {"0", "1"}:
         return None
+    if not windows:
+        mixers = tuple(Mixer.UNKNOWN if mark else Mixer.FULL for mark in marks)
+        note = ("hybrid_untold", f"{name} marks layers and nothing says as what")
+        return Mixers(of=mixers, told=name, notes=(note,))
     mixers = tuple(Mixer.SLIDING if mark else Mixer.FULL for mark in marks)
     note = ("hybrid_means_window", f"{name} marks sliding windows, not linear attention")
     return Mixers(of=mixers, told=name, notes=(note,))

@@ -78,7 +78,13 @@ def test_a_function_that_is_gone_is_missing_though_its_package_is_there(tmp_path
 
 def test_a_class_it_does_not_know_is_no_answer(tmp_path):
     modelling(tmp_path, "stripes", "")
-    assert ask(tmp_path, "../../../etc/passwd")["problem"] == "class_unknown"
+    outside = tmp_path / "transformers" / "models" / "a"
+    (outside / "modeling_a").mkdir(parents=True)
+    (outside / "modeling_a" / "b.py").write_text("")
+    (outside / "b").mkdir()
+    (outside / "b" / "modeling_a").mkdir()
+    (outside / "b" / "modeling_a" / "b.py").write_text("")
+    assert ask(tmp_path, "a/b")["problem"] == "class_unknown"
     assert ask(tmp_path, "dots")["problem"] == "class_unknown"
 
 

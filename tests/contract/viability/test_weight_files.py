@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from pfid.adapters.model_files import read_model
+from pfid.adapters.model_files import POINTER_MAX_BYTES, read_model
 from pfid.domain.weights import Weights
 from pfid.formats.weights import weights_of
 
@@ -108,3 +108,10 @@ def test_data_that_is_cut_off_behind_a_whole_header_is_noticed(tmp_path):
     save_file(tensors("a", "b"), path)
     path.write_bytes(path.read_bytes()[:-1])
     assert "lie behind it" in look(folder).broken[0]
+
+
+def test_a_page_of_an_error_saved_as_weights_is_broken_and_not_read_as_a_length(tmp_path):
+    folder = config(tmp_path / "m")
+    page = b"<!DOCTYPE html><title>404</title>" + b" " * POINTER_MAX_BYTES
+    (folder / "model.safetensors").write_bytes(page)
+    assert "not the length of a header" in look(folder).broken[0]

@@ -178,3 +178,16 @@ def test_an_untold_tie_leaves_the_range_open():
     told, untold = (count_parameters(read(**f)) for f in ({"tie_word_embeddings": True}, {}))
     assert untold.high - untold.low >= 256 * 64
     assert told.high - told.low < 256 * 64
+
+
+def test_a_pattern_without_windows_beside_it_is_not_guessed():
+    shape = read(hybrid_layer_pattern=[0, 1, 1, 0])
+    assert [layer.mixer for layer in shape.layers] == [F, Mixer.UNKNOWN, Mixer.UNKNOWN, F]
+    assert "hybrid_untold" in dict(shape.notes)
+
+
+def test_a_tower_within_a_tower_is_counted_once():
+    inner = {"hidden_size": 16, "num_hidden_layers": 2}
+    tower = {"hidden_size": 32, "num_hidden_layers": 3, "image_encoder": inner}
+    shape = read_config({**BASE, "vision_config": tower})
+    assert [tower.key for tower in shape.towers] == ["vision_config"]

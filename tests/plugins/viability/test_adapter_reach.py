@@ -1,0 +1,31 @@
+"""What adapters on every linear module would reach."""
+
+from dataclasses import replace
+
+from pfid_plugins.viability.adapter_reach import judge, observe
+
+from pfid.domain.model import Tower
+from pfid.spec import NoLimits
+from pfid.spec.fakes_viability import DENSE, ON_DISK, PLAN, model, model_world
+
+
+def said(shape, weights, targets="all-linear"):
+    world = model_world(model=model(shape, weights), plan=replace(PLAN, targets=targets))
+    return judge(observe(world), NoLimits())
+
+
+def test_modules_are_counted_and_the_renaming_is_told():
+    tower = Tower(key="vision_config", parameters_low=1, parameters_high=2, linears=9)
+    weights = replace(
+        ON_DISK, vision_linears=153, text_prefix="model.language_model.layers", mtp_tensors=4
+    )
+    verdict = said(replace(DENSE, towers=(tower,)), weights)
+    assert verdict.figures["tower_modules"].value == 153
+    assert verdict.figures["further_token_tensors"].value == 4
+    assert "calls them model.layers" in verdict.evidence[-1]
+
+
+def test_a_further_token_layer_that_is_declared_and_absent_is_not_reached():
+    assert said(replace(DENSE, mtp_layers=1), ON_DISK).reason == "text_only"
+    unlisted = replace(ON_DISK, mtp_tensors=None)
+    assert said(replace(DENSE, mtp_layers=1), unlisted).reason == "reaches_beyond"
