@@ -12,12 +12,14 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 from pfid.domain.errors import PfidError
-from pfid.formats.html.markup import Markup
+from pfid.formats.html.markup import Markup, el
 from pfid.formats.html.plots import thinned, used_buckets
 
 EXTRA: Final = "report"
 SIZE_IN: Final = (8.9, 2.7)
 BINS: Final = 48
+MANY: Final = 100
+"""With more in one bar than that, a few slow steps would not be seen on a linear axis."""
 WIDE_SPREAD: Final = 20.0
 """Where the slowest step is so many times the median, a linear axis would show the slowest only."""
 DIM, RULE, LINE, MARK, WARN = "#010101", "#020202", "#030303", "#040404", "#050505"
@@ -81,10 +83,13 @@ class ReportPlots:
         """How often a step took how long."""
 
         def draw(axes: Any) -> None:
-            axes.hist(seconds, bins=_bins(seconds), color=LINE)
+            counts, *_ = axes.hist(seconds, bins=_bins(seconds), color=LINE)
             if _wide((*seconds, *(() if baseline_s is None else (baseline_s,)))):
                 axes.set_xscale("log")
-            axes.set_yscale("symlog", linthresh=10)
+            if max(counts) > MANY:
+                axes.set_yscale("symlog", linthresh=10)
+            else:
+                axes.yaxis.get_major_locator().set_params(integer=True, min_n_ticks=1)
             axes.set_ylim(bottom=0)
             _plain_ticks(axes.xaxis, axes.yaxis)
             for where, name in _marks(seconds, baseline_s):
@@ -128,7 +133,7 @@ class ReportPlots:
             else:
                 axes.set_ylim(bottom=0)
             _plain_ticks(axes.yaxis)
-            axes.xaxis.get_major_locator().set_params(integer=True)
+            axes.xaxis.get_major_locator().set_params(integer=True, min_n_ticks=1)
             if baseline_s is not None:
                 axes.axhline(baseline_s, color=MARK, linestyle="--", linewidth=0.9)
                 _beside(axes, baseline_s, "baseline", MARK)
@@ -243,7 +248,7 @@ def _inline(svg: bytes, said: str) -> Markup:
         root.set(size, root.attrib[size].removesuffix("pt"))
     ET.register_namespace("", _SVG)
     ET.register_namespace("xlink", _XLINK)
-    return Markup(ET.tostring(root, encoding="unicode"))
+    return el("div", Markup(ET.tostring(root, encoding="unicode")), class_="wide")
 
 
 def _styled(style: str) -> str:

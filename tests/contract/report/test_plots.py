@@ -36,7 +36,7 @@ def texts(svg):
 
 def test_a_plot_loads_and_runs_nothing_and_names_no_day():
     for svg in drawn(ReportPlots()):
-        assert svg.startswith("<svg ")
+        assert svg.startswith('<div class="wide"><svg ')
         assert not re.search(r"<(script|style|metadata|image|a|foreignObject)\b", svg)
         assert not re.search(r'href="(?!#)|url\((?!#)|@import', svg)
         assert not re.search(r"20[0-9]{2}-[0-9]{2}", svg)
