@@ -63,7 +63,9 @@ def check(
     """Say PASS, FAIL, UNKNOWN or n/a for each thing that decides about a base, with figures.
 
     MODEL is a folder as it was downloaded, or files of it: config.json or params.json, an index,
-    shards.
+    shards. A recipe card is TOML with the keys checkpoint (for which it was written), architecture
+    (dense, moe), alignment (stock, abliterated), parameters (26B), template (sha256:... of the chat
+    template's text) and precision.
 
     Exit codes: 0 nothing fails or is unknown, 1 a check failed, 2 usage, 3 something is unknown.
     """

@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from pfid.adapters.model_files import ModelFiles
@@ -12,6 +13,7 @@ from pfid.domain.weights import Weights
 from pfid.formats.model_config.fields import Fields, ModelConfigError
 from pfid.formats.model_config.nesting import text_part
 from pfid.formats.model_config.params import as_config
+from pfid.formats.model_config.quantised import packed_format
 from pfid.formats.model_config.read import read_config
 from pfid.formats.weights import weights_of
 from pfid.spec.ports.viability import ModelFacts
@@ -33,6 +35,7 @@ def model_facts(candidate: Candidate) -> ModelFacts:
         shape = _completed(candidate, shape, files.config)
     if shape is None:
         return ModelFacts(problem="no_model", detail="no config.json there", weights=weights)
+    shape = replace(shape, quantised=shape.quantised or packed_format(weights.by_dtype))
     notes = (*shape.notes, *weights.notes, *_notes(shape, params, weights))
     return ModelFacts(shape=shape, weights=weights, params=params, notes=notes)
 

@@ -1,5 +1,6 @@
 """In which format the weights are quantised, by what the configuration and the tensors say."""
 
+from collections.abc import Sequence
 from typing import Final
 
 from pfid.formats.model_config.fields import Fields
@@ -28,6 +29,8 @@ NAMED: Final = {
     "higgs": "HIGGS",
     "auto-round": "AutoRound",
 }
+PACKED_SHARE: Final = 0.1
+"""Indices and masks that a plain checkpoint may hold stay far below."""
 FLOATS: Final = frozenset({"F64", "F32", "F16", "BF16"})
 PACKED: Final = {"F8_E4M3": "FP8", "F8_E5M2": "FP8", "F4": "FP4", "F8_E8M0": "MX scales"}
 
@@ -40,6 +43,15 @@ def quantised_format(*parts: Fields) -> str:
             if isinstance(raw, dict) and raw:
                 return _format(Fields(raw))
     return ""
+
+
+def packed_format(by_dtype: Sequence[tuple[str, int]]) -> str:
+    """The format that the tensors' types betray where no configuration says it, else ""."""
+    whole = sum(size for _, size in by_dtype)
+    packed = [(dtype, size) for dtype, size in by_dtype if dtype not in FLOATS]
+    if sum(size for _, size in packed) <= PACKED_SHARE * whole or not packed:
+        return ""
+    return PACKED.get(packed[0][0], f"packed {packed[0][0]}")
 
 
 def _format(config: Fields) -> str:

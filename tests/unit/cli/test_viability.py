@@ -491,3 +491,18 @@ def test_four_bits_do_not_shrink_fused_experts(tmp_path):
     assert experts < sizes["qlora"] < sizes["lora"]
     assert sizes["qlora"] > 0.9 * sizes["lora"]
     assert any("three-dimensional" in line for line in verdicts["fits_for_training"]["evidence"])
+
+
+def test_packed_tensors_betray_a_format_that_no_configuration_names(tmp_path):
+    folder = write(tmp_path / "m")
+    header = {
+        "a": {"dtype": "F8_E4M3", "shape": [64], "data_offsets": [0, 64]},
+        "b": {"dtype": "BF16", "shape": [4], "data_offsets": [64, 72]},
+    }
+    text = json.dumps(header).encode()
+    data = len(text).to_bytes(8, "little") + text + bytes(72)
+    (folder / "model.safetensors").write_bytes(data)
+    body, verdicts = report(folder, code=1)
+    assert verdicts["fits_for_training"]["reason"] == "quantised"
+    assert body["model"]["quantised"] == "FP8"
+    assert body["model"]["weights"]["by_dtype"] == {"F8_E4M3": 64, "BF16": 8}

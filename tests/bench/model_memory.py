@@ -1,0 +1,119 @@
+"""Weights and training peak by ``pfid viability``, beside ``accelerate estimate-memory`` and truth.
+
+Truth is computed: parameters of the real class on the meta device, and the peak of two steps by
+torch's own tracker under fake tensors (tests/contract/viability/test_peak.py). accelerate's figures
+are those of its own functions for the same class, without its look at the Hub: it loads the bare
+model and says four times its size for a step with Adam.
+"""
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import torch
+from accelerate import init_empty_weights
+from accelerate.commands.estimate import estimate_training_usage
+from accelerate.utils import calculate_maximum_sizes
+from transformers import (
+    AutoModel,
+    AutoModelForCausalLM,
+    LlamaConfig,
+    MixtralConfig,
+    Qwen3MoeConfig,
+)
+
+from pfid.analysis.memory.account import account
+from pfid.analysis.memory.parameters import count_parameters
+from pfid.analysis.memory.peak import CONTEXT
+from pfid.domain.training_plan import Loss, Method, Plan
+from pfid.formats.model_config.read import read_config
+from pfid.formats.safetensors import Index
+from pfid.formats.weights import weights_of
+
+MIB = 1 << 20
+TESTS = Path(__file__).parents[1] / "contract" / "viability" / "test_peak.py"
+
+
+def load(path):
+    spec = importlib.util.spec_from_file_location("peak", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def by_accelerate(config):
+    """Bytes of the weights and of a step, both as its command would print them for bfloat16."""
+    with init_empty_weights():
+        model = AutoModel.from_config(config, dtype=torch.float32)
+    size, _ = calculate_maximum_sizes(model)
+    return size // 2, max(estimate_training_usage(size, "bfloat16").values())
+
+
+def row(name, config, peak):
+    with torch.device("meta"):
+        whole = AutoModelForCausalLM.from_config(config, dtype=torch.bfloat16)
+    weights = sum(p.numel() * p.element_size() for p in whole.parameters())
+    true, names = peak.tracked(config, Method.FULL, checkpointing=True)
+    plan = Plan(
+        gpu_memory_bytes=1 << 40,
+        method=Method.FULL,
+        sequence=peak.SEQUENCE,
+        micro_batch=peak.BATCH,
+        loss=Loss.WHOLE,
+    )
+    index = Index(shards=dict.fromkeys(names, "m"), total_bytes=None, total_parameters=None)
+    found = account(read_config(config.to_dict()), weights_of(index, ()), plan)
+    theirs, step = by_accelerate(config)
+    ours = (found.weights.low + found.weights.high) / 2
+    low = round((found.peak.whole.low - CONTEXT.low) / MIB)
+    high = round((found.peak.whole.high - CONTEXT.high) / MIB)
+    print(
+        f"| {name} | {weights / MIB:.0f} | {ours / MIB:.0f} | {theirs / MIB:.0f} "
+        f"| {true / MIB:.0f} | {low}-{high} | {step / MIB:.0f} |"
+    )
+
+
+def full_size():
+    """Shapes as published: an 8 B, a mixture of 141 B, one of many small experts."""
+    return {
+        "Llama-3.1-8B": LlamaConfig(
+            hidden_size=4096, intermediate_size=14336, num_hidden_layers=32,
+            num_attention_heads=32, num_key_value_heads=8, vocab_size=128256,
+        ),
+        "Mixtral-8x22B": MixtralConfig(
+            hidden_size=6144, intermediate_size=16384, num_hidden_layers=56,
+            num_attention_heads=48, num_key_value_heads=8, num_local_experts=8, vocab_size=32000,
+        ),
+        "Qwen3-30B-A3B": Qwen3MoeConfig(
+            hidden_size=2048, moe_intermediate_size=768, num_hidden_layers=48, head_dim=128,
+            num_attention_heads=32, num_key_value_heads=4, num_experts=128, vocab_size=151936,
+        ),
+    }  # fmt: skip
+
+
+def weights_row(name, config):
+    with torch.device("meta"):
+        whole = AutoModelForCausalLM.from_config(config, dtype=torch.bfloat16)
+    true = 2 * sum(p.numel() for p in whole.parameters())
+    counted = count_parameters(read_config(config.to_dict()))
+    theirs, _ = by_accelerate(config)
+    ours = counted.low + counted.high
+    print(f"| {name} | {true / 1e9:.2f} | {ours / 1e9:.2f} | {theirs / 1e9:.2f} |")
+
+
+def main():
+    print("GB of weights in bfloat16, by the configuration alone")
+    print("| model | real class | pfid | accelerate |")
+    print("|---|---|---|---|")
+    for name, config in full_size().items():
+        weights_row(name, config)
+    peak = load(TESTS)
+    print("MiB, full training in bfloat16, checkpointed, 2 x 2048 tokens, without CUDA context")
+    print("| model | weights | pfid | accelerate | tracked peak | pfid | accelerate |")
+    print("|---|---|---|---|---|---|---|")
+    for name, config in peak.configs().items():
+        row(name, config, peak)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
