@@ -91,10 +91,17 @@ class GitRepository:
 
     def tracked(self) -> tuple[str, ...] | None:
         """Every tracked file."""
+        return self._listed()
+
+    def untracked(self) -> tuple[str, ...] | None:
+        """All that is neither tracked nor ignored; a folder of such files by the folder alone."""
+        return self._listed("--others", "--exclude-standard", "--directory")
+
+    def _listed(self, *options: str) -> tuple[str, ...] | None:
         self._until_s = time.monotonic() + self._deadline_s
         try:
             root = self._text("rev-parse", "--show-toplevel")
-            listed = self._git("ls-files", "-z", folder=root)
+            listed = self._git("ls-files", "-z", *options, folder=root)
         except _GaveUpError:
             return None
         return tuple(os.fsdecode(path) for path in listed.split(b"\0") if path)

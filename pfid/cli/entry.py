@@ -11,6 +11,7 @@ from pfid.domain.errors import ConfigError, PfidError
 COMMANDS: Final = {
     "attach": "Watch a process that is already running.",
     "checks": "List the checks and their gates, or explain one.",
+    "claims": "Keep a ledger of claims: judge it, add to it, supersede, explain.",
     "config": "Check a configuration file, or show what is in force.",
     "daemon": "Run the box's watchdog (systemd starts it).",
     "demo": "See pfid catch a fallback and a death, in under a minute.",

@@ -1,6 +1,7 @@
 """The ledger of claims: what was said with a figure, by what it is known, and what fell since."""
 
 import datetime as dt
+import math
 import tomllib
 from pathlib import Path
 from typing import Annotated, Final, Literal
@@ -12,7 +13,12 @@ from pfid.config.tables import build_table
 from pfid.domain.errors import ConfigError
 
 MAX_BYTES: Final = 8 * 1024 * 1024
-Said = Annotated[str, Meta(min_length=1)]
+Said = Annotated[str, Meta(min_length=1, pattern=r"\S")]
+"""Words; blanks are none."""
+Figure = float | Annotated[list[float], Meta(min_length=2, max_length=2)]
+"""A number, or both ends of a range."""
+Kind = Literal["measured", "derived", "consensus"]
+Status = Literal["measured", "derived", "superseded", "negative"]
 
 
 class _Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -29,7 +35,7 @@ class Source(_Table, frozen=True, kw_only=True):
         sha256: of that artefact as it was then.
     """
 
-    kind: Literal["measured", "derived", "consensus"]
+    kind: Kind
     by: Said
     file: str = ""
     sha256: Annotated[str, Meta(pattern=r"\A([0-9a-f]{64})?\Z")] = ""
@@ -68,23 +74,39 @@ class Claim(_Table, frozen=True, kw_only=True):
 
     key: Said
     text: Said
-    figure: float | Annotated[list[float], Meta(min_length=2, max_length=2)] | None = None
+    figure: Figure | None = None
     unit: str = ""
     date: dt.date
     source: Source
     describes: str = ""
     expires: dt.date | None = None
-    status: Literal["measured", "derived", "superseded", "negative"]
+    status: Status
     superseded_by: str = ""
     falls: list[str] = field(default_factory=list)
     survives: list[str] = field(default_factory=list)
     allow: list[Allowed] = field(default_factory=list)
+
+    @property
+    def live(self) -> bool:
+        """Whether it still stands."""
+        return self.status != "superseded"
+
+    @property
+    def ends(self) -> tuple[float, ...]:
+        """Its figure: none, one number, or both ends."""
+        if self.figure is None:
+            return ()
+        return tuple(self.figure) if isinstance(self.figure, list) else (self.figure,)
 
 
 class Ledger(_Table, frozen=True, kw_only=True):
     """All claims, the superseded ones among them."""
 
     claims: list[Claim] = field(default_factory=list)
+
+    def of(self, key: str) -> list[Claim]:
+        """Every claim of one key, in the order of the file."""
+        return [claim for claim in self.claims if claim.key == key]
 
 
 def load_claims(path: Path) -> Ledger:
@@ -101,15 +123,29 @@ def load_claims(path: Path) -> Ledger:
     if len(body) > MAX_BYTES:
         raise ConfigError((f"{path.name}: over {MAX_BYTES} bytes is no ledger",))
     try:
-        data = tomllib.loads(body.decode())
-    except ValueError as error:
+        return loads_claims(body.decode())
+    except UnicodeDecodeError as error:
         raise ConfigError((f"{path.name}: {error}",)) from error
+    except ConfigError as error:
+        raise ConfigError(tuple(f"{path.name}: {one}" for one in error.problems)) from error
+
+
+def loads_claims(text: str) -> Ledger:
+    """Read the text of a ledger.
+
+    Raises:
+        ConfigError: with every problem found.
+    """
+    try:
+        data = tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ConfigError((str(error),)) from error
     problems: list[str] = []
     ledger = build_table(Ledger, data, "", problems)
     if not problems and isinstance(ledger, Ledger):
         problems += _contradictions(ledger)
     if problems or not isinstance(ledger, Ledger):
-        raise ConfigError(tuple(f"{path.name}: {problem}" for problem in problems))
+        raise ConfigError(tuple(problems))
     return ledger
 
 
@@ -122,6 +158,8 @@ def _contradictions(ledger: Ledger) -> list[str]:
             found.append(f"{where}: superseded by what? name superseded_by, or what falls")
         if claim.status != "superseded" and claim.superseded_by:
             found.append(f"{where}: names superseded_by and has status {claim.status}")
-        if isinstance(claim.figure, list) and claim.figure[0] > claim.figure[1]:
+        if not all(math.isfinite(end) for end in claim.ends):
+            found.append(f"{where}: the figure is not a number that can be looked for")
+        if claim.ends and claim.ends[0] > claim.ends[-1]:
             found.append(f"{where}: the range ends before it begins")
     return found

@@ -68,6 +68,17 @@ def figures_in(line: str, wanted: Sequence[Wanted]) -> Iterator[Spelled]:
                 yield Spelled(one.key, number.start, text)
 
 
+def is_same_figure(one: Wanted, other: Wanted) -> bool:
+    """Whether two figures say the same, each in its own unit: 1.5 h is 90 min."""
+    units = [unit_of(figure.unit) if figure.unit else None for figure in (one, other)]
+    if units[0] is None or units[1] is None:
+        scale, same = 1.0, one.unit.strip().rstrip("s") == other.unit.strip().rstrip("s")
+    else:
+        scale, same = units[1].factor / units[0].factor, units[0].dimension == units[1].dimension
+    ends = [(f.low, f.low if f.high is None else f.high) for f in (one, other)]
+    return same and all(_equal((a,), b * scale) for a, b in zip(*ends, strict=True))
+
+
 def _is_range(line: str, first: Written, second: Written) -> bool:
     unit = UNIT_AFTER.match(line, first.end, second.start)
     ends = (first.end, *((unit.end(),) if unit is not None else ()))

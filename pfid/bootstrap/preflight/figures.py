@@ -1,15 +1,44 @@
 """Superseded figures of the ledger, looked for in the whole repository."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
 
-from pfid.adapters.figure_files import Place, Searched, search_files, walked
+from pfid.adapters.figure_files import Place, search_files, walked
 from pfid.adapters.untracked_files import untracked_files
 from pfid.bootstrap.preflight.project import Project
 from pfid.config.claims import Claim, Ledger, load_claims
-from pfid.domain.errors import ConfigError
-from pfid.formats.figure_search import Wanted
+from pfid.domain.errors import ConfigError, PfidError
+from pfid.formats.figure_search import Wanted, is_same_figure
 from pfid.spec.ports.preflight import FiguresFacts
+
+
+class SearchError(PfidError):
+    """The repository cannot be searched."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """Where superseded figures stand.
+
+    Attributes:
+        claims: superseded claims that were looked for.
+        places: where, without those that are allowed.
+        allowed: places that an allow-list with a reason excuses.
+        unread: files that could not be looked at.
+        read: files that were looked through.
+        left_out: binary, huge and vendored files, and links.
+        by: "ripgrep" or "python".
+    """
+
+    claims: int
+    places: tuple[Place, ...]
+    allowed: int
+    unread: tuple[str, ...]
+    read: int
+    left_out: int
+    by: str
 
 
 def figures_facts(project: Project) -> FiguresFacts | None:
@@ -19,57 +48,88 @@ def figures_facts(project: Project) -> FiguresFacts | None:
         return None
     path = project.path(claims.file)
     try:
-        ledger = load_claims(path)
+        found = find_standing(project, path, load_claims(path), claims.vendored)
     except ConfigError as error:
         return FiguresFacts(problem="claims_unreadable", detail="; ".join(error.problems[:5]))
+    except SearchError as error:
+        return FiguresFacts(problem="search_failed", detail=str(error))
+    return FiguresFacts(
+        claims=found.claims,
+        places=tuple(f"{p.path}:{p.line}: {p.text} ({p.key})" for p in found.places),
+        allowed=found.allowed,
+        unread=found.unread,
+        left_out=found.left_out,
+    )
+
+
+def find_standing(
+    project: Project, path: Path, ledger: Ledger, vendored: Sequence[str] = ()
+) -> Standing:
+    """Look for every superseded figure.
+
+    Args:
+        project: whose repository, or folder if there is none, is searched.
+        path: of the ledger, which may name its own figures.
+        ledger: what it holds.
+        vendored: folders that are somebody else's text.
+
+    Raises:
+        SearchError: if git cannot name the files.
+    """
     wanted = superseded_figures(ledger)
     root, files = _files(project)
-    if files is None:
-        return FiguresFacts(problem="search_failed", detail="git cannot name the files")
-    own = {str(p.relative_to(root)) for p in (path,) if p.is_relative_to(root)}
+    own = _within(root, path)
     searched = search_files(
-        root,
-        [f for f in files if f not in own],
-        wanted,
-        vendored=claims.vendored,
-        environ=project.environ,
+        root, [f for f in files if f != own], wanted, vendored=vendored, environ=project.environ
     )
-    return _facts(searched, ledger, wanted)
-
-
-def superseded_figures(ledger: Ledger) -> list[Wanted]:
-    """What is looked for: the figure of every claim that fell."""
-    return [_wanted(c) for c in ledger.claims if c.status == "superseded" and c.figure is not None]
-
-
-def _wanted(claim: Claim) -> Wanted:
-    if isinstance(claim.figure, list):
-        return Wanted(key=claim.key, low=claim.figure[0], high=claim.figure[1], unit=claim.unit)
-    return Wanted(key=claim.key, low=claim.figure or 0.0, unit=claim.unit)
-
-
-def _files(project: Project) -> tuple[Path, list[str] | None]:
-    """Tracked files and those that could be committed; without a repository every file."""
-    git = project.git
-    if git.problem.value:
-        return project.folder, list(walked(project.folder))
-    tracked = project.repository.tracked()
-    root = Path(git.root)
-    return root, None if tracked is None else [*tracked, *untracked_files(root, git.untracked)]
-
-
-def _facts(searched: Searched, ledger: Ledger, wanted: list[Wanted]) -> FiguresFacts:
     allowed: dict[str, list[str]] = {}
     for claim in ledger.claims:
         allowed.setdefault(claim.key, []).extend(a.path for a in claim.allow)
     standing = [p for p in searched.places if not _is_allowed(p, allowed.get(p.key, []))]
-    return FiguresFacts(
+    return Standing(
         claims=len(wanted),
-        places=tuple(f"{p.path}:{p.line}: {p.text} ({p.key})" for p in standing),
+        places=tuple(standing),
         allowed=len(searched.places) - len(standing),
         unread=tuple(searched.unread),
+        read=searched.read,
         left_out=searched.left_out,
+        by=searched.by,
     )
+
+
+def superseded_figures(ledger: Ledger) -> list[Wanted]:
+    """What is looked for: the figure of every claim that fell, unless it was confirmed since."""
+    live = [(c.key, wanted_of(c)) for c in ledger.claims if c.live and c.ends]
+    fallen = [(c.key, wanted_of(c)) for c in ledger.claims if not c.live and c.ends]
+    return [
+        wanted
+        for key, wanted in fallen
+        if not any(key == other and is_same_figure(wanted, now) for other, now in live)
+    ]
+
+
+def wanted_of(claim: Claim) -> Wanted:
+    """The figure of a claim that has one."""
+    high = claim.ends[1] if len(claim.ends) > 1 else None
+    return Wanted(key=claim.key, low=claim.ends[0], high=high, unit=claim.unit)
+
+
+def _files(project: Project) -> tuple[Path, list[str]]:
+    """Tracked files and those that could be committed; without a repository every file."""
+    git = project.git
+    if git.problem.value:
+        return project.folder, list(walked(project.folder))
+    tracked, others = project.repository.tracked(), project.repository.untracked()
+    if tracked is None or others is None:
+        raise SearchError("git cannot name the files")
+    root = Path(git.root)
+    return root, list(dict.fromkeys([*tracked, *untracked_files(root, others)]))
+
+
+def _within(root: Path, path: Path) -> str:
+    """The path from the root, however each is spelled; "" outside of it."""
+    root, path = root.resolve(), path.resolve()
+    return str(path.relative_to(root)) if path.is_relative_to(root) else ""
 
 
 def _is_allowed(place: Place, patterns: list[str]) -> bool:

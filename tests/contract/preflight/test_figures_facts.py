@@ -6,6 +6,7 @@ import pytest
 
 from pfid.adapters.figure_files import search_files
 from pfid.bootstrap.preflight.figures import figures_facts
+from pfid.domain.repository import CHANGES_MAX
 from pfid.formats.figure_search import Wanted
 
 LEDGER = """
@@ -57,6 +58,19 @@ def test_every_place_is_found_and_the_allowed_one_is_counted(told):
     )
     assert (found.claims, found.allowed, found.unread) == (1, 1, ())
     assert found.left_out == 2
+
+
+def test_no_number_of_files_that_git_does_not_track_hides_one(told):
+    for at in range(CHANGES_MAX):
+        told.write(f"a{at}.txt", "")
+    told.write("z.txt", "4.3 h")
+    assert "z.txt:1: 4.3 h (rebuild)" in facts(told).places
+
+
+def test_a_figure_that_stands_again_is_not_looked_for(told):
+    told.write("claims.toml", LEDGER.replace("145.5", "258").replace('"s"', '"min"'))
+    assert facts(told).places == ()
+    assert facts(told).claims == 0
 
 
 def test_a_folder_without_a_repository_is_searched_too(told):

@@ -1,0 +1,1 @@
+"""The ledger of claims: judged, added to, superseded, explained."""

@@ -1,0 +1,234 @@
+"""Does a ledger say no where it must, and keep what was written into it?"""
+
+import json
+import shutil
+import stat
+
+import pytest
+from click.testing import CliRunner
+
+from pfid.cli.entry import main
+from pfid.config.claims import load_claims
+
+NEW = ("--text", "in minutes", "--figure", "145.5", "--unit", "s", "--measured", "run 2")
+OLD = ("--text", "in hours", "--figure", "4.3", "--unit", "h", "--derived", "a comment")
+SAID = ("--falls", "the window", "--survives", "the cache")
+
+
+@pytest.fixture
+def ledger(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    return tmp_path / "claims.toml"
+
+
+def call(*arguments):
+    done = CliRunner().invoke(main, ["claims", *arguments])
+    assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
+    return done
+
+
+def told(*arguments, exit_code=0):
+    done = call(*arguments, "--json")
+    assert done.exit_code == exit_code, done.output
+    return json.loads(done.stdout)
+
+
+def found(*arguments, exit_code=1):
+    findings = told("check", *arguments, exit_code=exit_code)["findings"]
+    return [(one["outcome"], one["code"], one["key"], one["where"]) for one in findings]
+
+
+def test_the_life_of_a_claim(ledger, tmp_path):
+    assert told("add", "k", *OLD, "--expires", "2999-01-01")["claim"]["status"] == "derived"
+    assert told("check")["ok"] is True
+    assert found("--on", "2999-01-01") == [("fail", "expired", "k", None)]
+    (tmp_path / "run.sh").write_text("# at once\n# 258 minutes to rebuild\n")
+    done = told("supersede", "k", *NEW, *SAID)
+    assert done["standing"] == [{"file": "run.sh", "line": 2, "text": "258 minutes"}]
+    assert done["superseded"]["superseded_by"] == "k"
+    assert done["claim"]["figure"] == 145.5
+    assert found() == [("fail", "superseded_stands", "k", "run.sh:2")]
+    (tmp_path / "run.sh").write_text("# 145.5 s to rebuild\n")
+    shown = told("check")
+    assert shown["claims"] == {"measured": 1, "derived": 0, "superseded": 1, "negative": 0}
+    assert shown["searched"]["read"] == 1
+    explained = told("why", "k")
+    assert [c["figure"] for c in explained["live"]] == [145.5]
+    assert explained["superseded"][0]["falls"] == ["the window"]
+    assert ledger.read_text().startswith('[[claims]]\nkey = "k"\n')
+
+
+def test_a_place_may_keep_a_figure_only_for_a_reason(ledger, tmp_path):
+    told("add", "k", *OLD, "--expires", "2999-01-01")
+    told("supersede", "k", *SAID, "--withdrawn")
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs/history.md").write_text("4.3 h")
+    assert found() == [("fail", "superseded_stands", "k", "docs/history.md:1")]
+    text = ledger.read_text()
+    ledger.write_text(text + 'allow = [{ path = "docs/*", reason = "the history" }]\n')
+    assert told("check")["searched"]["allowed"] == 1
+    for reason in ("", "  "):
+        ledger.write_text(text + f'allow = [{{ path = "docs/*", reason = "{reason}" }}]\n')
+        assert call("check").exit_code == 2
+
+
+def test_a_changed_artefact_fails_and_a_missing_one_is_unknown(ledger, tmp_path):
+    artefact = tmp_path / "out/run.json"
+    artefact.parent.mkdir()
+    artefact.write_text("{}")
+    source = told("add", "k", *NEW, "--artefact", "out/run.json")["claim"]["source"]
+    assert source["file"] == "out/run.json"
+    assert told("check")["ok"] is True
+    artefact.write_text("{ }")
+    assert found() == [("fail", "artefact_changed", "k", "out/run.json")]
+    artefact.unlink()
+    assert found(exit_code=3) == [("unknown", "artefact_unread", "k", "out/run.json")]
+    assert call("add", "l", *NEW, "--artefact", "out/run.json").exit_code == 3
+
+
+def test_one_key_has_one_value(ledger):
+    told("add", "k", *NEW)
+    told("add", "k", "--text", "t", "--figure", "2.425", "--unit", "min", "--measured", "run 3")
+    refused = call("add", "k", *OLD, "--expires", "2999-01-01")
+    assert refused.exit_code == 2
+    assert "supersede k" in refused.stderr
+    assert len(load_claims(ledger).claims) == 2
+    ledger.write_text(ledger.read_text().replace("2.425", "2.5"))
+    assert [code for _, code, _, _ in found()] == ["contradiction"]
+    assert call("supersede", "k", *SAID, "--withdrawn").exit_code == 2
+    told("supersede", "k", *SAID, "--was", "2.5", "--by", "k")
+    assert told("check")["ok"] is True
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("add", "k", "--text", "t"),
+        ("add", "k", *NEW, "--derived", "too", "--expires", "2999-01-01"),
+        ("add", "k", *OLD),
+        ("add", "k", "--text", "t", "--consensus", "us"),
+        ("add", "k", *OLD, "--expires", "2999-01-01", "--negative"),
+        ("add", "k", *OLD, "--expires", "soon"),
+        ("add", "k", "--measured", "x"),
+        ("add", " ", *NEW),
+        ("add", "k", "--text", " ", "--measured", "x"),
+        ("add", "k", "--text", "t", "--measured", "x", "--unit", "s"),
+        ("add", "k", "--text", "t", "--measured", "x", "--figure", "nan"),
+        ("add", "k", "--text", "t", "--measured", "x", "--figure", "2..1"),
+        ("add", "k", "--text", "t", "--measured", "x", "--figure", "1..2..3"),
+        ("supersede", "there", "--falls", "f", "--withdrawn"),
+        ("supersede", "there", "--survives", "s", "--withdrawn"),
+        ("supersede", "there", "--falls", " ", "--survives", "s", "--withdrawn"),
+        ("supersede", "there", *SAID),
+        ("supersede", "there", *SAID, "--withdrawn", *NEW),
+        ("supersede", "there", *SAID, "--by", "nobody"),
+        ("supersede", "there", *SAID, "--by", "there"),
+        ("supersede", "nobody", *SAID, "--withdrawn"),
+        ("supersede", "there", *SAID, "--was", "7", "--withdrawn"),
+        ("why", "their"),
+    ],
+)
+def test_what_is_no_claim_is_refused_and_nothing_is_written(ledger, arguments):
+    told("add", "there", *NEW)
+    before = ledger.read_text()
+    done = call(*arguments)
+    assert done.exit_code == 2
+    assert done.stdout == ""
+    assert ledger.read_text() == before
+
+
+def test_a_key_that_is_nearly_one_is_hinted_at(ledger):
+    told("add", "there", *NEW)
+    assert "near it: there" in call("why", "their").stderr
+
+
+def test_a_claim_superseded_by_another_is_explained_by_it(ledger):
+    told("add", "new", *NEW)
+    told("add", "old", *OLD, "--expires", "2999-01-01")
+    told("supersede", "old", *SAID, "--by", "new")
+    assert [c["key"] for c in told("why", "new")["superseded"]] == ["old"]
+    assert "nothing stands about old" in call("why", "old").stderr
+
+
+@pytest.mark.parametrize("body", [None, b"x = ", b"\xff", b"[[claims]]\nkey = 'k'\n", b"\0"])
+def test_a_ledger_that_cannot_be_used_is_a_fault_of_configuration(ledger, body):
+    if body is not None:
+        ledger.write_bytes(body)
+    for arguments in (("check",), ("why", "k")):
+        done = call(*arguments)
+        assert done.exit_code == 2
+        assert "claims.toml" in done.stderr
+
+
+def test_the_first_ledger_is_good_and_never_written_over(ledger):
+    assert told("init")["claims"] == len(load_claims(ledger).claims)
+    before = ledger.read_text()
+    assert told("check")["ok"] is True
+    assert call("init").exit_code == 3
+    assert ledger.read_text() == before
+    told("supersede", "grouped_mm", *SAID, "--withdrawn")
+    assert before.splitlines()[0] in ledger.read_text()
+
+
+def test_a_figure_that_was_confirmed_since_is_not_looked_for(ledger, tmp_path):
+    told("add", "k", *OLD, "--expires", "2999-01-01")
+    told(
+        "supersede",
+        "k",
+        *SAID,
+        "--text",
+        "t",
+        "--figure",
+        "258",
+        "--unit",
+        "min",
+        "--measured",
+        "x",
+    )
+    (tmp_path / "run.sh").write_text("4.3 h")
+    assert told("check")["ok"] is True
+
+
+def test_hostile_words_stay_words(ledger):
+    words = '\x1b[2J"""\n[[claims]]\u202e\\'
+    told("add", words, "--text", words, "--measured", words, "--describes", words)
+    assert told("why", words)["live"][0]["text"] == words
+    for arguments in (("why", words), ("check",)):
+        assert "\x1b" not in call(*arguments).output
+
+
+def test_the_file_keeps_its_mode_and_a_link_stays_one(ledger, tmp_path):
+    told("add", "k", *NEW)
+    ledger.chmod(0o600)
+    (tmp_path / "link.toml").symlink_to(ledger)
+    told("add", "l", *NEW, "--ledger", "link.toml")
+    assert stat.S_IMODE(ledger.stat().st_mode) == 0o600
+    assert (tmp_path / "link.toml").is_symlink()
+    assert [c.key for c in load_claims(ledger).claims] == ["k", "l"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["claims.toml", "link.toml"]
+
+
+@pytest.mark.parametrize("where", ["gone/claims.toml", "loop.toml"])
+def test_a_ledger_that_cannot_be_written_is_said(ledger, tmp_path, where):
+    (tmp_path / "loop.toml").symlink_to("loop.toml")
+    done = call("add", "k", *NEW, "--ledger", where)
+    assert done.exit_code in (2, 3)
+    assert "cannot be" in done.stderr
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+def test_what_git_ignores_is_not_searched(ledger, tmp_path):
+    import subprocess
+
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    identity = ["-c", "user.name=n", "-c", "user.email=e@example.org"]
+    told("add", "k", *OLD, "--expires", "2999-01-01")
+    told("supersede", "k", *SAID, "--withdrawn")
+    (tmp_path / ".gitignore").write_text("out\n")
+    git = ["git", "-C", str(tmp_path), *identity]
+    subprocess.run([*git, "add", "-A"], check=True)
+    subprocess.run([*git, "commit", "-qm", "c"], check=True)
+    (tmp_path / "out").write_text("4.3 h")
+    (tmp_path / "later.md").write_text("4.3 h")
+    assert found() == [("fail", "superseded_stands", "k", "later.md:1")]
