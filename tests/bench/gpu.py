@@ -91,11 +91,14 @@ def _hung(daemon: ScratchDaemon, shim: Shim, url: str) -> None:
     shim.write()
     time.sleep(3.0)
     asked, scraped = [], []
+    slowest = (0.0, "")
     ends_s = time.monotonic() + HUNG_S
     while time.monotonic() < ends_s:
+        before = _core_s(daemon.process.pid), _core_s(os.getpid())
         began_s = time.perf_counter()
         daemon.client.call(GetRun(run_id="bench-0"))
         asked.append(time.perf_counter() - began_s)
+        slowest = max(slowest, (asked[-1], _where(daemon.process.pid, before)))
         began_s = time.perf_counter()
         _scrape(url)
         scraped.append(time.perf_counter() - began_s)
@@ -104,9 +107,30 @@ def _hung(daemon: ScratchDaemon, shim: Shim, url: str) -> None:
         f"  while the sampler hangs: a question to the loop {_ranks(asked)}, "
         f"a scrape {_ranks(scraped)} (limits 20 ms)"
     )
+    print(f"  in the slowest question, {slowest[0] * 1e3:.1f} ms: {slowest[1]}")
     for index in range(GPUS):
         shim.gpus[index]["utilization"] = 100
     shim.write()
+
+
+Core = tuple[float, float]
+
+
+def _core_s(pid: int) -> Core:
+    """Seconds on a core, and seconds ready to run without one, of a process's first thread."""
+    ran, waited, _ = Path(f"/proc/{pid}/task/{pid}/schedstat").read_text().split()
+    return int(ran) / 1e9, int(waited) / 1e9
+
+
+def _where(pid: int, before: tuple[Core, Core]) -> str:
+    loop, own = (
+        [(now - then) * 1e3 for now, then in zip(_core_s(who), was, strict=True)]
+        for who, was in zip((pid, os.getpid()), before, strict=True)
+    )
+    return (
+        f"the loop computed {loop[0]:.1f} and had no core for {loop[1]:.1f} ms, "
+        f"the asker had none for {own[1]:.1f} ms"
+    )
 
 
 def _ranks(seconds: list[float]) -> str:
