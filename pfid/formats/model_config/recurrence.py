@@ -1,7 +1,7 @@
 """Shapes of mixers with a state that runs along the sequence."""
 
 from pfid.domain.model import Mixer, Recurrence
-from pfid.formats.model_config.fields import Fields
+from pfid.formats.model_config.fields import Fields, heads_of
 
 DEFAULT_TAPS = 4
 
@@ -12,16 +12,18 @@ def recurrence_of(config: Fields, mixer: Mixer, hidden: int) -> Recurrence | Non
         taps = config.whole("conv_L_cache", "conv_kernel", "conv_kernel_size") or DEFAULT_TAPS
         return Recurrence(inner=config.whole("conv_dim") or hidden, keys=0, heads=0, taps=taps)
     if mixer is Mixer.DELTA:
-        return _delta(config)
+        return _delta(config, hidden)
     return _mamba(config, hidden)
 
 
-def _delta(config: Fields) -> Recurrence | None:
+def _delta(config: Fields, hidden: int) -> Recurrence | None:
     inner = config.inner("linear_attn_config")
     if "num_heads" in inner and "head_dim" in inner:
         heads, dim = inner.whole("num_heads") or 0, inner.whole("head_dim") or 0
         taps = inner.whole("short_conv_kernel_size") or DEFAULT_TAPS
         return Recurrence(inner=heads * dim, keys=2 * heads * dim, heads=heads, taps=taps)
+    if config.has("attn_type_list", "linear_attn_alpha_factor"):
+        return _lightning(config, hidden)
     heads_k = config.whole("linear_num_key_heads")
     heads_v = config.whole("linear_num_value_heads") or heads_k
     dim_k = config.whole("linear_key_head_dim")
@@ -32,6 +34,15 @@ def _delta(config: Fields) -> Recurrence | None:
     return Recurrence(
         inner=heads_v * dim_v, keys=2 * heads_k * dim_k, heads=heads_v, taps=taps, state=dim_k
     )
+
+
+def _lightning(config: Fields, hidden: int) -> Recurrence | None:
+    """Queries, keys, values and a gate of the attention's own heads, without a convolution."""
+    heads = heads_of(config)
+    if not heads:
+        return None
+    dim = config.whole("head_dim") or hidden // heads
+    return Recurrence(inner=heads * dim, keys=2 * heads * dim, heads=0, taps=0, state=dim)
 
 
 def _mamba(config: Fields, hidden: int) -> Recurrence | None:

@@ -16,7 +16,7 @@ llama mistral qwen2 qwen2_moe qwen3 qwen3_moe qwen3_next qwen3_5_text qwen3_5_mo
 gemma2 gemma3_text gemma4_text phi phi3 mixtral deepseek_v2 deepseek_v3 gpt_oss olmo olmo2 olmo3
 olmoe olmo_hybrid granite granitemoe granitemoehybrid jamba falcon_h1 cohere cohere2 glm4
 glm4_moe ernie4_5 ernie4_5_moe llama4_text mamba mamba2 falcon_mamba gpt2 gpt_neox falcon
-starcoder2 smollm3 stablelm exaone4 seed_oss bloom gptj
+starcoder2 smollm3 stablelm exaone4 seed_oss bloom gptj minimax
 """
 
 
