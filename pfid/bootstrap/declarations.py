@@ -46,7 +46,7 @@ class Declarations(Struct, frozen=True, kw_only=True):
         return [(FileRole.ARTEFACT, self._absolute(path)) for path in self.table.artefacts]
 
     def _absolute(self, path: str) -> str:
-        return os.path.normpath(os.path.join(os.path.dirname(self.file), path))  # noqa: PTH118, PTH120
+        return _from(self.file, path)
 
 
 def declarations(named: str | None, cwd: str, say: Callable[[str], None]) -> Declarations:
@@ -70,4 +70,15 @@ def declarations(named: str | None, cwd: str, say: Callable[[str], None]) -> Dec
             raise
         say(f"{file} is not used: {error.problems[0]}")
         return Declarations(file=file, problem="spec_unusable")
-    return Declarations(table=spec.provenance or NOTHING, file=file, python=spec.python)
+    return Declarations(
+        table=spec.provenance or NOTHING, file=file, python=_interpreter(spec.python, file)
+    )
+
+
+def _interpreter(named: str, file: str) -> str:
+    """A path is meant from the spec's folder, a bare name from PATH."""
+    return _from(file, named) if "/" in named else named
+
+
+def _from(file: str, path: str) -> str:
+    return os.path.normpath(os.path.join(os.path.dirname(file), path))  # noqa: PTH118, PTH120
