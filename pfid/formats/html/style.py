@@ -32,7 +32,8 @@ background:var(--rule)}
 .tag.wait{background:var(--wait-bg);color:var(--wait)}
 ul.verdicts{list-style:none;margin:0;padding:0}
 svg{max-width:100%;height:auto;display:block}
-svg text{fill:var(--dim);font-size:11px}.wide{overflow-x:auto}svg.plot{min-width:520px;margin:.4rem 0}
+svg text{fill:var(--dim);font-size:11px}.wide{overflow-x:auto}
+svg.plot{min-width:520px;margin:.4rem 0}
 .line{fill:none;stroke:var(--line);stroke-width:1.5}
 .baseline{stroke:var(--dim);stroke-dasharray:4 3}
 .axis{fill:none;stroke:var(--rule)}
