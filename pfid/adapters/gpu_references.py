@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 from pfid.domain.errors import StateError
-from pfid.domain.gpu import GpuReference
+from pfid.domain.gpu_reference import GpuReference
 
 FILE: Final = "gpu-references.json"
 

@@ -12,7 +12,8 @@ from typing import Final
 from pfid.analysis.gpu_window import newest_window
 from pfid.analysis.gpu_work import HELD_BACK, Work
 from pfid.domain.errors import PfidError
-from pfid.domain.gpu import GpuReference, GpuSample
+from pfid.domain.gpu import GpuSample
+from pfid.domain.gpu_reference import GpuReference
 from pfid.domain.gpu_view import GpuView
 
 BLOCKS_MIN: Final = 5

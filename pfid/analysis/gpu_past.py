@@ -2,8 +2,9 @@
 
 from typing import Final, Self
 
-from pfid.domain.gpu import GpuFacts, GpuReference, GpuSample
+from pfid.domain.gpu import GpuFacts, GpuSample
 from pfid.domain.gpu_past import GpuPast
+from pfid.domain.gpu_reference import GpuReference
 
 KEPT_MAX: Final = 240
 """Pairs that are kept: every second of four minutes, about every sixth of half an hour."""

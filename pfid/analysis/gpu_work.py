@@ -12,7 +12,8 @@ from enum import Enum
 from typing import Final
 
 from pfid.analysis.gpu_window import GpuWindow
-from pfid.domain.gpu import AbsentReason, GpuReference
+from pfid.domain.gpu import AbsentReason
+from pfid.domain.gpu_reference import GpuReference
 from pfid.domain.gpu_view import WorkKind
 from pfid.spec.limits import limit
 

@@ -7,7 +7,8 @@ from typing import Any, Final
 
 from pfid.analysis.gpu_window import GAP_MAX_S
 from pfid.analysis.gpu_work import WorkLimits
-from pfid.domain.gpu import AbsentReason, GpuReference, PowerSource
+from pfid.domain.gpu import AbsentReason, PowerSource
+from pfid.domain.gpu_reference import GpuReference
 from pfid.domain.step import Phase
 from pfid.spec.fakes import moving
 from pfid.spec.fakes_gpus import CONTROL_GPU, gemm_reference, gpu_samples, gpu_state

@@ -16,7 +16,8 @@ from pfid.bootstrap.gpu_look import OwnLook
 from pfid.bootstrap.sources import Source, living
 from pfid.config.paths import user_state_dir
 from pfid.domain.errors import PfidError
-from pfid.domain.gpu import GpuReference, GpuSample
+from pfid.domain.gpu import GpuSample
+from pfid.domain.gpu_reference import GpuReference
 from pfid.domain.gpu_view import GpuView
 from pfid.wire.control import Done, KeepReferences
 

@@ -25,7 +25,7 @@ from pfid.daemon.gpu_box import NVML, GpuBox
 from pfid.daemon.gpu_holders import COMM_CHARS, Holders, InTree, RunTree
 from pfid.daemon.gpu_views import gpus_view
 from pfid.domain.errors import ConfigError
-from pfid.domain.gpu import GpuReference
+from pfid.domain.gpu_reference import GpuReference
 from pfid.domain.gpu_view import GpusView
 from pfid.domain.run import Run
 from pfid.domain.snapshot import Snapshot

@@ -11,7 +11,8 @@ from typing import Final
 import msgspec
 
 from pfid.daemon.tracked import Judged
-from pfid.domain.gpu import GpuFacts, GpuProcess, GpuReference, GpuSample, XidEvent
+from pfid.domain.gpu import GpuFacts, GpuProcess, GpuSample, XidEvent
+from pfid.domain.gpu_reference import GpuReference
 from pfid.domain.gpu_view import WorkKind
 from pfid.domain.names import RunId
 from pfid.spec.ports.gpus import (

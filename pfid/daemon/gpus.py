@@ -9,7 +9,8 @@ from pfid.daemon.gpu_holders import Holders, InTree, RunTree
 from pfid.daemon.judging import Judging
 from pfid.daemon.messages import GpuBusSeen, GpuHeard, GpuSamplerLost
 from pfid.daemon.plugins import SAMPLERS_HOOK, count
-from pfid.domain.gpu import GpuProcess, GpuReference, XidEvent
+from pfid.domain.gpu import GpuProcess, XidEvent
+from pfid.domain.gpu_reference import GpuReference
 from pfid.domain.names import RunId
 from pfid.domain.snapshot import SamplerView
 from pfid.spec.ports.gpus import GpuHolder, SamplerProblem

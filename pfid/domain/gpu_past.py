@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from pfid.domain.gpu import GpuReference
+from pfid.domain.gpu_reference import GpuReference
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from enum import Enum
 
-from pfid.domain.gpu import GpuFacts, GpuReference, GpuSample
+from pfid.domain.gpu import GpuFacts, GpuSample
+from pfid.domain.gpu_reference import GpuReference
 from pfid.domain.names import RunId
 
 

@@ -3,7 +3,8 @@
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from pfid.domain.gpu import GpuFacts, GpuReference, GpuSample, PowerSource
+from pfid.domain.gpu import GpuFacts, GpuSample, PowerSource
+from pfid.domain.gpu_reference import GpuReference
 from pfid.domain.verdict import Entity, EntityKind
 from pfid.spec.fakes import CONTROL_RUN
 from pfid.spec.ports.gpus import AchievedFlops, GpuCount, GpuHolder, GpuState, SamplerFacts

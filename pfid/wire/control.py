@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Meta
 
 from pfid.domain.errors import WireError
-from pfid.domain.gpu import GpuReference
+from pfid.domain.gpu_reference import GpuReference
 from pfid.domain.step_fit import StepFit
 
 PROTOCOL: Final = 1

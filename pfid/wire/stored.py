@@ -11,8 +11,9 @@ import msgspec
 
 from pfid.analysis.early_steps import EarlySteps
 from pfid.domain.errors import StateError
-from pfid.domain.gpu import GpuFacts, GpuReference
+from pfid.domain.gpu import GpuFacts
 from pfid.domain.gpu_past import GpuPast
+from pfid.domain.gpu_reference import GpuReference
 from pfid.domain.inside import Achieved
 from pfid.domain.run import OperatorStop, Run, RunEnd, RunState
 from pfid.domain.step import StepClock, StepEvent

@@ -14,7 +14,7 @@ from pfid.analysis.gpu_work import Work, WorkLimits, classify
 from pfid.bootstrap.gemm import IDLE_S, SECONDS, SIZE, load
 from pfid.bootstrap.gpu_look import OwnLook
 from pfid.bootstrap.live.session import DrillResult
-from pfid.domain.gpu import GpuReference
+from pfid.domain.gpu_reference import GpuReference
 from pfid.domain.gpu_view import GpusView, GpuView
 
 LIMITS: Final = WorkLimits(window_s=SECONDS / 2)

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 
 from pfid.cli.report.plots import Plots
-from pfid.domain.gpu import GpuReference
 from pfid.domain.gpu_past import GpuPast
+from pfid.domain.gpu_reference import GpuReference
 from pfid.domain.gpu_view import GpuView, WorkKind
 from pfid.formats.html.markup import Child, Markup, el, text
 from pfid.formats.html.tables import facts

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
 
-from pfid.domain.gpu import GpuFacts, GpuReference, GpuSample, XidEvent
+from pfid.domain.gpu import GpuFacts, GpuSample, XidEvent
+from pfid.domain.gpu_reference import GpuReference
 from pfid.domain.names import RunId
 
 KEPT_S = 300.0

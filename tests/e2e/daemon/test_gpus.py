@@ -10,7 +10,7 @@ import pytest
 from nvml_shim import CRASH, H200, H200_IDLE, HANG, uuid
 
 from pfid.adapters.control_client import ControlClient
-from pfid.domain.gpu import GpuReference
+from pfid.domain.gpu_reference import GpuReference
 from pfid.domain.gpu_view import WorkKind
 from pfid.wire.control import (
     Done,

@@ -3,7 +3,8 @@
 import pytest
 
 from pfid.analysis.gpu_past import KEPT_MAX, GpuPastKeeper
-from pfid.domain.gpu import GpuFacts, GpuReference, GpuSample
+from pfid.domain.gpu import GpuFacts, GpuSample
+from pfid.domain.gpu_reference import GpuReference
 
 CARD = GpuFacts(uuid="GPU-a", index=3, name="H200", pci_bus_id="0000:0a:00.0")
 GEMM = GpuReference(

@@ -6,8 +6,8 @@ from pfid.bootstrap.specimen import specimen_snapshot
 from pfid.cli.report.document import Reported, report
 from pfid.cli.report.gpus import NEVER_SEEN, ON_NONE
 from pfid.cli.report.plots import SmallPlots
-from pfid.domain.gpu import GpuReference
 from pfid.domain.gpu_past import GpuPast
+from pfid.domain.gpu_reference import GpuReference
 from pfid.domain.verdict import Figure
 from pfid.wire.snapshots import RunDetails
 

@@ -7,7 +7,8 @@ import pytest
 from pfid.daemon.gpu_box import NVML, GpuBox
 from pfid.daemon.gpu_views import gpus_view
 from pfid.daemon.gpu_worlds import LiveGpus
-from pfid.domain.gpu import AbsentReason, GpuFacts, GpuProcess, GpuReference, GpuSample, XidEvent
+from pfid.domain.gpu import AbsentReason, GpuFacts, GpuProcess, GpuSample, XidEvent
+from pfid.domain.gpu_reference import GpuReference
 from pfid.domain.gpu_view import WorkKind
 from pfid.domain.verdict import BOX, Entity, EntityKind
 from pfid.spec.fakes_gpus import CONTROL_HOLDER
