@@ -32,6 +32,8 @@ def rewrite(path: Path, change: Callable[[str], str], *, new: bool = False) -> N
             there = os.path.lexists(path)
             if there and new:
                 raise LedgerFileError(f"{path} is there already, and stays as it is")
+            if there and not path.is_file():
+                raise LedgerFileError(f"{path} is no file")
             text = path.read_bytes().decode() if there else ""
             _replace(path, change(text).encode(), path.stat().st_mode & 0o7777 if there else None)
     except UnicodeDecodeError as error:

@@ -42,7 +42,7 @@ def print_findings(path: Path, ledger: Ledger, checked: Checked) -> None:
     """What is wrong, or that nothing is; then how much was looked at."""
     if checked.findings:
         table(
-            ("", "KEY", "WHAT", "WHERE", "WHY"),
+            ("OUTCOME", "KEY", "WHAT", "WHERE", "WHY"),
             [
                 (
                     _outcome(finding.outcome),

@@ -115,6 +115,8 @@ def load_claims(path: Path) -> Ledger:
     Raises:
         ConfigError: with every problem found, or saying why it cannot be read.
     """
+    if path.exists() and not path.is_file():
+        raise ConfigError((f"{path.name}: is no file",))
     try:
         with path.open("rb") as file:
             body = file.read(MAX_BYTES + 1)

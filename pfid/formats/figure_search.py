@@ -15,6 +15,11 @@ from pfid.formats.number_words import Written, joins, numbers_in
 from pfid.formats.units import UNIT_AFTER, UNITS, Unit, spellings, unit_of
 
 _SEPARATORS: Final = "[,_'\u2019\u00a0\u202f\u2009 ]?"
+_BLANK: Final = (
+    "[\\s\x1c\x1d\x1e\x1f\x85\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009"
+    "\u200a\u2028\u2029\u202f\u205f\u3000]?"
+)
+"""Every blank by itself: for some engines, only those of ASCII are."""
 _EXACT: Final = 1e-9
 _SPELLED_MAX: Final = 80
 _DIGITS_MAX: Final = 9
@@ -50,9 +55,9 @@ class Spelled:
 
 
 def prefilter(wanted: Iterable[Wanted]) -> str:
-    """A regular expression, without look-around, that every spelling matches."""
+    """A regular expression, without look-around, that every spelling matches; "" for none."""
     parts = {part for one in wanted for value in _forms(one) for part in _digits(value)}
-    return "|".join(sorted(parts))
+    return rf"\b0*({'|'.join(sorted(parts))})" if parts else ""
 
 
 def figures_in(line: str, wanted: Sequence[Wanted]) -> Iterator[Spelled]:
@@ -167,11 +172,12 @@ def _digits(value: float) -> Iterator[str]:
     if not math.isfinite(size):
         return
     for rounded in _roundings(size):
-        yield _pattern(f"{rounded:f}")
+        plain = f"{rounded:f}"
+        yield _pattern(plain) + ("" if "." in plain else "([^0-9]|$)")
         exponent = rounded.adjusted() if rounded else 0
-        mantissa = f"{rounded.scaleb(-exponent).normalize():f}"
-        more = "\\d*" if "." in mantissa else "([.,]\\d+)?"
-        yield _pattern(mantissa) + more + "\\s?[eEx\u00d7*\u00b7\u22c5]"
+        mantissa = f"{_bare(rounded.scaleb(-exponent, Context(prec=400))):f}"
+        more = "[0-9]*" if "." in mantissa else "([.,][0-9]+)?"
+        yield _pattern(mantissa) + more + _BLANK + "[eEx\u00d7*\u00b7\u22c5]"
 
 
 def _roundings(size: float) -> set[Decimal]:
@@ -180,7 +186,14 @@ def _roundings(size: float) -> set[Decimal]:
     read = {Decimal(f"{size:.{digits}g}") for digits in range(_DIGITS_MAX, _DIGITS_FLOAT + 1)}
     cut = Context(prec=_DIGITS_FLOAT, rounding=ROUND_DOWN).plus(exact)
     shortest = Decimal(repr(size))
-    return {one.normalize() for one in (*read, cut, shortest) if _equal((float(one),), size)}
+    if size >= 10.0**_DIGITS_FLOAT:
+        read.add(exact)
+    return {_bare(one) for one in (*read, cut, shortest) if _equal((float(one),), size)}
+
+
+def _bare(number: Decimal) -> Decimal:
+    """The number without zeros at its end, however long it is."""
+    return number.normalize(Context(prec=400))
 
 
 def _pattern(plain: str) -> str:

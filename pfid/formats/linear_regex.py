@@ -56,14 +56,27 @@ def compile_bytes(pattern: bytes) -> Pattern:
     Raises:
         PatternError: if it is not a regular expression re2 knows.
     """
+    return _compile(pattern, pattern, re2.Options.Encoding.LATIN1)
+
+
+def compile_utf8(pattern: str) -> Pattern:
+    """Compile a pattern over bytes that are good UTF-8; its classes of words and blanks are ASCII.
+
+    Raises:
+        PatternError: if it is not a regular expression re2 knows.
+    """
+    return _compile(pattern, pattern.encode(), re2.Options.Encoding.UTF8)
+
+
+def _compile(said: bytes | str, pattern: bytes, encoding: Any) -> Pattern:
     options = re2.Options()
-    options.encoding = re2.Options.Encoding.LATIN1
+    options.encoding = encoding
     options.log_errors = False
     options.max_mem = MAX_MEMORY_BYTES
     try:
         compiled: Any = re2.compile(pattern, options)
     except re2.error as error:
-        raise PatternError(f"{pattern!r}: {_reason(error)}") from error
+        raise PatternError(f"{said!r}: {_reason(error)}") from error
     found: Pattern = compiled
     return found
 

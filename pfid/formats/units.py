@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
 
@@ -72,6 +73,7 @@ def unit_of(word: str) -> Unit | None:
     return UNITS.get(re.sub(r"\s", "-", word.strip()).lower())
 
 
+@cache
 def spellings(dimension: str) -> tuple[str, ...]:
     """Every spelling of the units of one dimension, that of which at least two are letters."""
     return tuple(word for word, unit in UNITS.items() if unit.dimension == dimension)

@@ -77,7 +77,8 @@ def find_standing(
         SearchError: if git cannot name the files.
     """
     wanted = superseded_figures(ledger)
-    root, files = _files(project)
+    closed: list[str] = []
+    root, files = _files(project, closed)
     own = _within(root, path)
     searched = search_files(
         root, [f for f in files if f != own], wanted, vendored=vendored, environ=project.environ
@@ -90,7 +91,7 @@ def find_standing(
         claims=len(wanted),
         places=tuple(standing),
         allowed=len(searched.places) - len(standing),
-        unread=tuple(searched.unread),
+        unread=(*closed, *searched.unread),
         read=searched.read,
         left_out=searched.left_out,
         by=searched.by,
@@ -114,11 +115,11 @@ def wanted_of(claim: Claim) -> Wanted:
     return Wanted(key=claim.key, low=claim.ends[0], high=high, unit=claim.unit)
 
 
-def _files(project: Project) -> tuple[Path, list[str]]:
+def _files(project: Project, closed: list[str]) -> tuple[Path, list[str]]:
     """Tracked files and those that could be committed; without a repository every file."""
     git = project.git
     if git.problem.value:
-        return project.folder, list(walked(project.folder))
+        return project.folder, list(walked(project.folder, closed))
     tracked, others = project.repository.tracked(), project.repository.untracked()
     if tracked is None or others is None:
         raise SearchError("git cannot name the files")

@@ -4,10 +4,13 @@ import shutil
 
 import pytest
 
-from pfid.adapters.figure_files import search_files
+from pfid.adapters.figure_files import search_files, walked
+from pfid.bootstrap.preflight import figures
 from pfid.bootstrap.preflight.figures import figures_facts
 from pfid.domain.repository import CHANGES_MAX
-from pfid.formats.figure_search import Wanted
+from pfid.formats import linear_regex
+from pfid.formats.figure_search import Wanted, prefilter
+from pfid.formats.linear_regex import PatternError, compile_utf8
 
 LEDGER = """
 [[claims]]
@@ -78,6 +81,23 @@ def test_a_folder_without_a_repository_is_searched_too(told):
     assert facts(told).places == ("run.sh:2: 4.3 HOURS (rebuild)",)
 
 
+def test_a_folder_that_went_away_is_named(told):
+    closed = []
+    assert list(walked(told.folder / "gone", closed)) == []
+    assert closed == ["."]
+
+
+def test_a_folder_that_cannot_be_looked_into_is_told(told, monkeypatch):
+    shutil.rmtree(told.folder / ".git")
+
+    def closed_in_between(folder, closed):
+        closed.append("locked")
+        return walked(folder, closed)
+
+    monkeypatch.setattr(figures, "walked", closed_in_between)
+    assert facts(told).unread == ("locked",)
+
+
 @pytest.mark.parametrize(
     ("ledger", "said"),
     [
@@ -139,6 +159,30 @@ def test_ripgrep_and_our_own_reading_agree(tmp_path):
     theirs = hours(tmp_path, paths, {"PATH": f"{fake}:/usr/bin:/bin"})
     assert theirs.by == "ripgrep"
     assert theirs.places == ours.places
+
+
+def test_the_quick_engine_lets_every_spelling_through(tmp_path):
+    bodies = [
+        "8.85\u00a0\u00d7 10^-8".encode(),
+        "B = 8.85\u3000e-8, 8.85e-8".encode(),
+        b"8.85e-08\xff",
+        b"\xff 0.0000000885\n",
+        "\u00e9 8.85E-8".encode(),
+        b"18.85e-8",
+    ]
+    for at, body in enumerate(bodies):
+        (tmp_path / f"f{at}.txt").write_bytes(body)
+    paths = [f"f{at}.txt" for at in range(len(bodies))]
+    found = search_files(tmp_path, paths, [Wanted(key="k", low=8.85e-8)])
+    assert [place.path for place in found.places] == paths[:-1]
+
+
+def test_a_pattern_too_long_for_the_quick_engine_is_done_without(tmp_path, monkeypatch):
+    monkeypatch.setattr(linear_regex, "MAX_MEMORY_BYTES", 1_000)
+    (tmp_path / "a.txt").write_text("4.3 h")
+    with pytest.raises(PatternError):
+        compile_utf8(prefilter([Wanted(key="k", low=4.3, unit="h")]))
+    assert len(hours(tmp_path, ["a.txt"]).places) == 1
 
 
 def test_a_ripgrep_that_fails_is_done_without(tmp_path):

@@ -1,6 +1,7 @@
 """Does a ledger say no where it must, and keep what was written into it?"""
 
 import json
+import os
 import shutil
 import stat
 
@@ -159,6 +160,11 @@ def test_a_ledger_that_cannot_be_used_is_a_fault_of_configuration(ledger, body):
         done = call(*arguments)
         assert done.exit_code == 2
         assert "claims.toml" in done.stderr
+
+
+def test_a_pipe_is_no_ledger_and_nobody_waits_for_it(ledger):
+    os.mkfifo(ledger)
+    assert [call(*a).exit_code for a in (("check",), ("why", "k"), ("add", "k", *NEW))] == [2, 2, 3]
 
 
 def test_the_first_ledger_is_good_and_never_written_over(ledger):

@@ -17,6 +17,7 @@ RANGE = Wanted(key="k", low=9.49, high=14.07, unit="%")
 SIZE = Wanted(key="k", low=609, unit="MB")
 TIMES = Wanted(key="k", low=106, unit="x")
 MANY = Wanted(key="k", low=10_000_000_001.0)
+HUGE = Wanted(key="k", low=12_345_678_901_234_567_168.0)
 THIRD = Wanted(key="k", low=1 / 3)
 
 
@@ -73,6 +74,10 @@ def found(line, wanted):
         (THIRD, "0.333333333"),
         (THIRD, "3.3333333333e-1"),
         (THIRD, "0.33333333333333331483"),
+        (HOURS, "004.3 h"),
+        (HUGE, "12345678901234567168"),
+        (HUGE, "1.2345678901234567168e19"),
+        (HUGE, "12,345,678,901,234,567,000"),
         (HOURS, "4.29999999999999982236 h"),
         (HOURS, "4.300000000000000000e+00 h"),
     ],
@@ -142,6 +147,11 @@ def test_whatever_is_written_out_is_found(value, unit, gap, style):
     if not math.isclose(float(written.replace(",", "").replace("_", "")), value, rel_tol=1e-10):
         return
     assert found(f"took {written}{gap if unit != 'steps' else ' '}{unit} here", wanted)
+
+
+@pytest.mark.parametrize("line", ["0.1258", "2581 s", "x258 min", "15480123 s"])
+def test_digits_within_another_number_cost_no_reading(line):
+    assert not re.search(prefilter([HOURS]), line)
 
 
 @given(st.text(max_size=200))
