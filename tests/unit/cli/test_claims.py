@@ -167,6 +167,13 @@ def test_a_pipe_is_no_ledger_and_nobody_waits_for_it(ledger):
     assert [call(*a).exit_code for a in (("check",), ("why", "k"), ("add", "k", *NEW))] == [2, 2, 3]
 
 
+@pytest.mark.parametrize("figure", ["nan", "-inf", "[1, inf]", "[2, 1]", "[1]"])
+def test_a_figure_that_is_no_number_is_refused(ledger, figure):
+    told("add", "k", *NEW)
+    ledger.write_text(ledger.read_text().replace("145.5", figure))
+    assert call("check").exit_code == 2
+
+
 def test_the_first_ledger_is_good_and_never_written_over(ledger):
     assert told("init")["claims"] == len(load_claims(ledger).claims)
     before = ledger.read_text()
