@@ -177,6 +177,11 @@ def test_the_quick_engine_lets_every_spelling_through(tmp_path):
     assert [place.path for place in found.places] == paths[:-1]
 
 
+def test_bytes_that_are_no_text_hide_no_figure(tmp_path):
+    (tmp_path / "a.txt").write_bytes(b"1311\xff")
+    assert len(search_files(tmp_path, ["a.txt"], [Wanted(key="k", low=1311)]).places) == 1
+
+
 def test_a_pattern_too_long_for_the_quick_engine_is_done_without(tmp_path, monkeypatch):
     monkeypatch.setattr(linear_regex, "MAX_MEMORY_BYTES", 1_000)
     (tmp_path / "a.txt").write_text("4.3 h")
