@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from pfid.adapters.control_client import ControlClient
+from pfid.adapters.run_records import INSTRUMENTED
 from pfid.domain.errors import PfidError
 from pfid.domain.names import RunId, run_id
 from pfid.domain.verdict import Entity, EntityKind
@@ -113,6 +114,14 @@ class Canary:
             {"step": i, "seconds": seconds, "phase": "train", "clock": "reported"} for i in indices
         )
         self._append(self._steps_fd, "".join(f"{json.dumps(r)}\n" for r in records).encode())
+
+    def instrument(self) -> None:
+        """Begin the step file as ``pfid run --instrument`` does.
+
+        Raises:
+            NotDeliveredError: likewise.
+        """
+        self._append(self._steps_fd, INSTRUMENTED)
 
     def _append(self, fd: int, data: bytes) -> None:
         at = os.fstat(fd).st_size

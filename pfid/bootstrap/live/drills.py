@@ -19,8 +19,6 @@ PORT_ADAPTERS: Final[Mapping[str, frozenset[str]]] = {
     "gates": frozenset({"proof_book"}),
     "clock": frozenset({"clocks"}),
     "gpus": frozenset({"nvml"}),
-    "git": frozenset({"git_repository"}),
-    "python": frozenset({"python_introspection"}),
 }
 """Adapters behind each port, by the name of what they read."""
 
@@ -139,6 +137,22 @@ def recompiles(ground: Ground) -> None:
     ground.good(fresh, "no_hit")
 
 
+def steps_from_nowhere(ground: Ground) -> None:
+    """Reports were asked for, the log shows steps, and none comes from inside."""
+    canary = ground.canary()
+    canary.instrument()
+    canary.step(range(1, 6), SECOND)
+    ground.good(canary, "reported")
+    silent = ground.canary()
+    silent.instrument()
+    silent.say(*_iterations(range(1, 20), SECOND))
+    ground.bad(silent, "nobody_attached")
+    fresh = ground.canary()
+    fresh.instrument()
+    fresh.step(range(1, 6), SECOND)
+    ground.good(fresh, "reported")
+
+
 def second_run(ground: Ground) -> None:
     """Another run's lines are appended: the counter goes back without a word."""
     canary = ground.canary()
@@ -231,6 +245,7 @@ DRILLS: Final = (
     _drill("step_time_regime", slow_steps, "step_file"),
     _drill("step_time_regime", slow_lines, "log_reader"),
     _drill("recompile_limit", recompiles, "log_reader", "step_file"),
+    _drill("steps_unreported", steps_from_nowhere, "log_reader", "step_file"),
     _drill("log_is_one_run", second_run, "log_reader"),
     _drill("log_is_one_run", dead_run, "log_reader"),
     _drill("loss_not_finite", lost_loss, "log_reader"),

@@ -10,35 +10,35 @@ from pfid.bootstrap.preflight.watchdog import _of_daemon, _of_engine
 from pfid.bootstrap.specimen import specimen_snapshot
 from pfid.domain.gate import ProvenTo
 
-NOW_S = time.time()
-
 
 def record(age_s, *, through_daemon=True, **results):
     known = results or {"run_gone": True}
-    return DrillRecord(at_s=NOW_S - age_s, through_daemon=through_daemon, results=known)
+    return DrillRecord(at_s=time.time() - age_s, through_daemon=through_daemon, results=known)
 
 
 def snapshot(*, live_age_s=None, started_age_s=3_600.0, failed=False):
     base = specimen_snapshot()
-    legs = {} if live_age_s is None else {"live": NOW_S - live_age_s}
+    legs = {} if live_age_s is None else {"live": time.time() - live_age_s}
     gates = tuple(replace(g, proven_to=ProvenTo(live=not failed)) for g in base.gates)
-    health = replace(base.health, started_at_s=NOW_S - started_age_s, selftest_last_success_s=legs)
+    health = replace(
+        base.health, started_at_s=time.time() - started_age_s, selftest_last_success_s=legs
+    )
     return replace(base, health=health, gates=gates)
 
 
 @pytest.mark.parametrize(
     ("seen", "kept", "age_s"),
     [
-        (snapshot(live_age_s=60.0), None, 60.0),
-        (snapshot(), record(120.0), 120.0),
-        (snapshot(live_age_s=600.0), record(120.0), 120.0),
-        (snapshot(), None, None),
-        (snapshot(), record(120.0, through_daemon=False), None),
-        (snapshot(started_age_s=60.0), record(120.0), None),
+        ({"live_age_s": 60.0}, None, 60.0),
+        ({}, {}, 120.0),
+        ({"live_age_s": 600.0}, {}, 120.0),
+        ({}, None, None),
+        ({}, {"through_daemon": False}, None),
+        ({"started_age_s": 60.0}, {}, None),
     ],
 )
 def test_a_daemon_is_as_tested_as_it_was_itself(seen, kept, age_s):
-    found = _of_daemon(seen, kept)
+    found = _of_daemon(snapshot(**seen), None if kept is None else record(120.0, **kept))
     assert found.who == "daemon"
     assert found.age_s == (None if age_s is None else pytest.approx(age_s, abs=30))
 
