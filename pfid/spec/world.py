@@ -1,36 +1,38 @@
 """The ports a check may read, gathered. A port that was not set up raises when touched."""
 
 from dataclasses import dataclass
-from typing import Any, NoReturn, cast
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from pfid.domain.errors import PortNotSetUpError
 from pfid.domain.verdict import BOX, Entity
 from pfid.spec.ports.clock import ClockPort
-from pfid.spec.ports.facts import FactsPort
 from pfid.spec.ports.gates import GatesPort
-from pfid.spec.ports.git import GitPort
 from pfid.spec.ports.gpus import GpusPort
 from pfid.spec.ports.log import LogPort
-from pfid.spec.ports.masks import MaskFacts
-from pfid.spec.ports.preflight import (
-    CacheKeyFacts,
-    CardsFacts,
-    DeclaredFacts,
-    FiguresFacts,
-    KwargsFacts,
-    ManifestFacts,
-    MetricsFacts,
-    NameFacts,
-    RotationFacts,
-    ServingFacts,
-    SuiteFacts,
-    TreeFacts,
-    WatchdogFacts,
-)
-from pfid.spec.ports.python import PythonPort
 from pfid.spec.ports.run import RunPort
 from pfid.spec.ports.steps import StepsPort
-from pfid.spec.ports.viability import KernelFacts, ModelFacts, Plan, RecipeFacts
+
+if TYPE_CHECKING:  # a daemon watches runs: what is known of projects and models is not its matter
+    from pfid.spec.ports.facts import FactsPort
+    from pfid.spec.ports.git import GitPort
+    from pfid.spec.ports.masks import MaskFacts
+    from pfid.spec.ports.preflight import (
+        CacheKeyFacts,
+        CardsFacts,
+        DeclaredFacts,
+        FiguresFacts,
+        KwargsFacts,
+        ManifestFacts,
+        MetricsFacts,
+        NameFacts,
+        RotationFacts,
+        ServingFacts,
+        SuiteFacts,
+        TreeFacts,
+        WatchdogFacts,
+    )
+    from pfid.spec.ports.python import PythonPort
+    from pfid.spec.ports.viability import KernelFacts, ModelFacts, Plan, RecipeFacts
 
 
 class _NotSetUp:
@@ -93,23 +95,23 @@ class World:
     log: LogPort = _not_set_up("log")  # noqa: RUF009 - frozen
     gates: GatesPort = _not_set_up("gates")  # noqa: RUF009 - frozen
     gpus: GpusPort = _not_set_up("gpus")  # noqa: RUF009 - frozen
-    git: GitPort = _not_set_up("git")  # noqa: RUF009 - frozen
-    python: PythonPort = _not_set_up("python")  # noqa: RUF009 - frozen
-    tree: FactsPort[TreeFacts] = _not_set_up("tree")  # noqa: RUF009 - frozen
-    suite: FactsPort[SuiteFacts | None] = _not_set_up("suite")  # noqa: RUF009 - frozen
-    cache_key: FactsPort[CacheKeyFacts | None] = _not_set_up("cache_key")  # noqa: RUF009 - frozen
-    kwargs: FactsPort[KwargsFacts | None] = _not_set_up("kwargs")  # noqa: RUF009 - frozen
-    declared: FactsPort[DeclaredFacts | None] = _not_set_up("declared")  # noqa: RUF009 - frozen
-    rotation: FactsPort[RotationFacts | None] = _not_set_up("rotation")  # noqa: RUF009 - frozen
-    watchdog: FactsPort[WatchdogFacts] = _not_set_up("watchdog")  # noqa: RUF009 - frozen
-    metrics: FactsPort[MetricsFacts | None] = _not_set_up("metrics")  # noqa: RUF009 - frozen
-    figures: FactsPort[FiguresFacts | None] = _not_set_up("figures")  # noqa: RUF009 - frozen
-    launched: FactsPort[NameFacts | None] = _not_set_up("launched")  # noqa: RUF009 - frozen
-    cards: FactsPort[CardsFacts | None] = _not_set_up("cards")  # noqa: RUF009 - frozen
-    masks: FactsPort[MaskFacts | None] = _not_set_up("masks")  # noqa: RUF009 - frozen
-    manifest: FactsPort[ManifestFacts | None] = _not_set_up("manifest")  # noqa: RUF009 - frozen
-    model: FactsPort[ModelFacts] = _not_set_up("model")  # noqa: RUF009 - frozen
-    plan: FactsPort[Plan] = _not_set_up("plan")  # noqa: RUF009 - frozen
-    kernels: FactsPort[KernelFacts] = _not_set_up("kernels")  # noqa: RUF009 - frozen
-    recipe: FactsPort[RecipeFacts | None] = _not_set_up("recipe")  # noqa: RUF009 - frozen
-    serving: FactsPort[ServingFacts | None] = _not_set_up("serving")  # noqa: RUF009 - frozen
+    git: "GitPort" = _not_set_up("git")  # noqa: RUF009 - frozen
+    python: "PythonPort" = _not_set_up("python")  # noqa: RUF009 - frozen
+    tree: "FactsPort[TreeFacts]" = _not_set_up("tree")  # noqa: RUF009 - frozen
+    suite: "FactsPort[SuiteFacts | None]" = _not_set_up("suite")  # noqa: RUF009 - frozen
+    cache_key: "FactsPort[CacheKeyFacts | None]" = _not_set_up("cache_key")  # noqa: RUF009 - frozen
+    kwargs: "FactsPort[KwargsFacts | None]" = _not_set_up("kwargs")  # noqa: RUF009 - frozen
+    declared: "FactsPort[DeclaredFacts | None]" = _not_set_up("declared")  # noqa: RUF009 - frozen
+    rotation: "FactsPort[RotationFacts | None]" = _not_set_up("rotation")  # noqa: RUF009 - frozen
+    watchdog: "FactsPort[WatchdogFacts]" = _not_set_up("watchdog")  # noqa: RUF009 - frozen
+    metrics: "FactsPort[MetricsFacts | None]" = _not_set_up("metrics")  # noqa: RUF009 - frozen
+    figures: "FactsPort[FiguresFacts | None]" = _not_set_up("figures")  # noqa: RUF009 - frozen
+    launched: "FactsPort[NameFacts | None]" = _not_set_up("launched")  # noqa: RUF009 - frozen
+    cards: "FactsPort[CardsFacts | None]" = _not_set_up("cards")  # noqa: RUF009 - frozen
+    masks: "FactsPort[MaskFacts | None]" = _not_set_up("masks")  # noqa: RUF009 - frozen
+    manifest: "FactsPort[ManifestFacts | None]" = _not_set_up("manifest")  # noqa: RUF009 - frozen
+    model: "FactsPort[ModelFacts]" = _not_set_up("model")  # noqa: RUF009 - frozen
+    plan: "FactsPort[Plan]" = _not_set_up("plan")  # noqa: RUF009 - frozen
+    kernels: "FactsPort[KernelFacts]" = _not_set_up("kernels")  # noqa: RUF009 - frozen
+    recipe: "FactsPort[RecipeFacts | None]" = _not_set_up("recipe")  # noqa: RUF009 - frozen
+    serving: "FactsPort[ServingFacts | None]" = _not_set_up("serving")  # noqa: RUF009 - frozen

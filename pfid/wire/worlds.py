@@ -14,32 +14,14 @@ from pfid.domain.step import StepEvent
 from pfid.domain.step_summary import Baseline, StepSummary
 from pfid.domain.verdict import Entity
 from pfid.spec.fakes import FixedClock, FixedGates, FixedLog, FixedRun, FixedSteps
-from pfid.spec.fakes_facts import FixedFacts
 from pfid.spec.fakes_gpus import FixedGpus
 from pfid.spec.fakes_launch import FixedGit
 from pfid.spec.ports.gates import GateFacts
 from pfid.spec.ports.git import GitFacts
 from pfid.spec.ports.gpus import AchievedFlops, GpuCount, GpuState, SamplerFacts
 from pfid.spec.ports.log import LogFacts
-from pfid.spec.ports.masks import MaskFacts
-from pfid.spec.ports.preflight import (
-    CacheKeyFacts,
-    CardsFacts,
-    DeclaredFacts,
-    FiguresFacts,
-    KwargsFacts,
-    ManifestFacts,
-    MetricsFacts,
-    NameFacts,
-    RotationFacts,
-    ServingFacts,
-    SuiteFacts,
-    TreeFacts,
-    WatchdogFacts,
-)
 from pfid.spec.ports.run import RunFacts
 from pfid.spec.ports.steps import Progress
-from pfid.spec.ports.viability import KernelFacts, ModelFacts, Plan, RecipeFacts
 from pfid.spec.world import World
 
 RECENT_MAX: Final = 512
@@ -92,27 +74,29 @@ class GitData(msgspec.Struct, frozen=True):
     tracked: tuple[str, ...] | None
 
 
-FACTS: Final[dict[str, Any]] = {
-    "tree": TreeFacts,
-    "suite": SuiteFacts | None,
-    "cache_key": CacheKeyFacts | None,
-    "kwargs": KwargsFacts | None,
-    "declared": DeclaredFacts | None,
-    "rotation": RotationFacts | None,
-    "watchdog": WatchdogFacts,
-    "metrics": MetricsFacts | None,
-    "figures": FiguresFacts | None,
-    "launched": NameFacts | None,
-    "cards": CardsFacts | None,
-    "manifest": ManifestFacts | None,
-    "serving": ServingFacts | None,
-    "masks": MaskFacts | None,
-    "model": ModelFacts,
-    "plan": Plan,
-    "kernels": KernelFacts,
-    "recipe": RecipeFacts | None,
-}
-"""Ports with one question (pfid.spec.ports.facts), and what each answers."""
+FACT_PORTS: Final = frozenset(
+    {
+        "tree",
+        "suite",
+        "cache_key",
+        "kwargs",
+        "declared",
+        "rotation",
+        "watchdog",
+        "metrics",
+        "figures",
+        "launched",
+        "cards",
+        "manifest",
+        "serving",
+        "masks",
+        "model",
+        "plan",
+        "kernels",
+        "recipe",
+    }
+)
+"""Ports with one question (pfid.spec.ports.facts); what each answers stands in project_facts."""
 
 
 class WorldData(msgspec.Struct, frozen=True, kw_only=True):
@@ -144,7 +128,7 @@ def world_data(world: World, reads: tuple[str, ...]) -> WorldData:
             errors[name] = f"there is no port {name}"
             continue
         try:
-            (facts if name in FACTS else ports)[name] = reader(world)
+            (facts if name in FACT_PORTS else ports)[name] = reader(world)
         except PortError as error:
             errors[name] = str(error)
     return WorldData(subject=world.subject, facts=facts, errors=errors, **ports)
@@ -171,7 +155,7 @@ _READERS: Final[dict[str, Callable[[World], Any]]] = {
     ),
     "git": lambda w: GitData(w.git.facts(), w.git.tracked()),
     "python": lambda _: _does_not_travel(),
-    **{name: _facts_of(name) for name in FACTS},
+    **{name: _facts_of(name) for name in FACT_PORTS},
 }
 PORTS: Final = frozenset(_READERS)
 """Every port a world has; a test holds it against World."""
@@ -206,10 +190,18 @@ def world_from(data: WorldData) -> World:
         ports["gpus"] = _gpus(data.gpus)
     if data.git is not None:
         ports["git"] = FixedGit(looked=data.git.facts, files=data.git.tracked)
-    for name, said in data.facts.items():
-        if name in FACTS:
-            ports[name] = FixedFacts(msgspec.convert(said, FACTS[name]))
+    ports |= _answers({name: said for name, said in data.facts.items() if name in FACT_PORTS})
     return World(subject=data.subject, **{k: v for k, v in ports.items() if k in PORTS})
+
+
+def _answers(said: dict[str, Any]) -> dict[str, Any]:
+    if not said:
+        return {}
+    # A daemon never judges these: it is spared the types.
+    from pfid.spec.fakes_facts import FixedFacts
+    from pfid.wire.project_facts import FACTS
+
+    return {name: FixedFacts(msgspec.convert(value, FACTS[name])) for name, value in said.items()}
 
 
 def _steps(data: StepsData) -> FixedSteps:

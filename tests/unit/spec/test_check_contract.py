@@ -14,7 +14,8 @@ from pfid.spec.fakes import FixedClock
 from pfid.spec.limits import configured, deciding_fields, limit, reported, shifts, units
 from pfid.spec.reasons import RUNNER_REASONS
 from pfid.spec.world import World
-from pfid.wire.worlds import PORTS
+from pfid.wire.project_facts import FACTS
+from pfid.wire.worlds import FACT_PORTS, PORTS
 
 WORLD = World(clock=FixedClock())
 REASONS = {"good": Outcome.PASS, "bad": Outcome.FAIL, "blind": Outcome.UNKNOWN}
@@ -174,3 +175,7 @@ def test_a_port_nobody_set_up_raises_and_says_which(port):
 def test_every_port_of_the_world_can_travel():
     fields = {f.name for f in dataclasses.fields(World)} - {"subject"}
     assert fields == PORTS
+
+
+def test_every_port_with_one_question_has_the_type_of_its_answer():
+    assert set(FACTS) == FACT_PORTS

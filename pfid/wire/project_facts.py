@@ -1,0 +1,43 @@
+"""What the ports with one question answer, as types."""
+
+from typing import Any, Final
+
+from pfid.spec.ports.masks import MaskFacts
+from pfid.spec.ports.preflight import (
+    CacheKeyFacts,
+    CardsFacts,
+    DeclaredFacts,
+    FiguresFacts,
+    KwargsFacts,
+    ManifestFacts,
+    MetricsFacts,
+    NameFacts,
+    RotationFacts,
+    ServingFacts,
+    SuiteFacts,
+    TreeFacts,
+    WatchdogFacts,
+)
+from pfid.spec.ports.viability import KernelFacts, ModelFacts, Plan, RecipeFacts
+
+FACTS: Final[dict[str, Any]] = {
+    "tree": TreeFacts,
+    "suite": SuiteFacts | None,
+    "cache_key": CacheKeyFacts | None,
+    "kwargs": KwargsFacts | None,
+    "declared": DeclaredFacts | None,
+    "rotation": RotationFacts | None,
+    "watchdog": WatchdogFacts,
+    "metrics": MetricsFacts | None,
+    "figures": FiguresFacts | None,
+    "launched": NameFacts | None,
+    "cards": CardsFacts | None,
+    "manifest": ManifestFacts | None,
+    "serving": ServingFacts | None,
+    "masks": MaskFacts | None,
+    "model": ModelFacts,
+    "plan": Plan,
+    "kernels": KernelFacts,
+    "recipe": RecipeFacts | None,
+}
+"""Ports with one question (pfid.spec.ports.facts), and what each answers."""
