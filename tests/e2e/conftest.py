@@ -132,8 +132,14 @@ def training() -> Callable[..., tuple[str, ...]]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Whole programs belong to the full tier; the quick one is for after every change."""
+    """Whole programs belong to the full tier; the quick one is for after every change.
+
+    Those that time real steps, boot a system or fill both cores want the machine for themselves.
+    """
     here = Path(__file__).parent
+    beside_others = {here / "daemon", here / "launching"}
     for item in items:
         if here in item.path.parents:
             item.add_marker(pytest.mark.full)
+            if beside_others.isdisjoint(item.path.parents):
+                item.add_marker(pytest.mark.alone)

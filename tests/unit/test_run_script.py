@@ -63,7 +63,7 @@ def test_everything_clean_runs_lint_and_tests(clone, tier, halves):
     assert tools == ["ruff", "ruff", "mypy", "lint-imports", *["pytest"] * halves]
 
 
-@pytest.mark.parametrize("half", ["not full", "full"])
+@pytest.mark.parametrize("half", ["not alone", "alone"])
 @pytest.mark.parametrize(("status", "arguments", "whole"), [(1, [], 1), (5, [], 1), (5, ["-x"], 0)])
 def test_each_half_of_everything_counts(clone, half, status, arguments, whole):
     """Status 5, no tests: where arguments chose them, one half may have none."""
