@@ -69,7 +69,7 @@ def test_an_exit_code_of_a_process_that_is_not_our_child_is_told(box):
     child.communicate(b"go\n")
     end = box.until("it ended", lambda: box.end("exits"))
     assert (end["kind"], end["exit_code"], end["signal"]) == ("exited", 7, None)
-    assert box.reasons("exits")[-1] == "exited_nonzero"
+    box.until("it is told", lambda: box.reasons("exits")[-1:] == ["exited_nonzero"])
     assert box.run("exits")["run"]["state"] == "failed"
 
 

@@ -123,7 +123,7 @@ def test_a_worker_that_was_killed_for_memory_is_named_though_its_parent_ends_by_
     assert cgroup.kills() == 1, "the fault was not delivered"
     assert end["first_death"]["pid"] == worker
     assert end["first_death"]["signal"] == signal.SIGKILL
-    assert box.reasons("tree")[-1] == "oom_killed"
+    box.until("it is told", lambda: box.reasons("tree")[-1:] == ["oom_killed"])
 
 
 def test_a_kill_by_hand_in_the_same_cgroup_is_no_kill_for_memory(box, cgroup):

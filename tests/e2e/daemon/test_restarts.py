@@ -25,6 +25,7 @@ def test_a_living_run_is_found_again_by_its_identity(box):
     child.wait()
     end = box.until("its end is seen", lambda: box.end("lives"))
     assert (end["kind"], end["signal"]) == ("signaled", signal.SIGKILL)
+    box.until("it is told", lambda: "killed_by_signal" in box.reasons("lives"))
     assert box.reasons("lives").count("killed_by_signal") == 1
 
 
