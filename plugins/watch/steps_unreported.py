@@ -85,10 +85,13 @@ class Seen:
 
 def observe(world: World) -> Seen:
     """Read the facts of the files and the progress."""
-    facts, progress = world.log.facts(), world.steps.progress()
+    facts = world.log.facts()
+    inside = None if facts is None else facts.inside
+    # Progress changes by time alone: a run that was asked for no reports is not asked by the clock.
+    progress = world.steps.progress() if inside is not None and inside.asked else None
     return Seen(
         readable=facts is not None,
-        inside=None if facts is None else facts.inside,
+        inside=inside,
         steps=0 if progress is None else progress.steps_seen,
     )
 
