@@ -15,6 +15,7 @@ from pfid.bootstrap.selftest import (
     dated,
     disabled,
     gate_facts,
+    keyed,
     merged,
     page_end,
     prove_gates,
@@ -68,13 +69,16 @@ class Gates:
         bench = Bench(config=config, book=None if afresh else ProofBook(self._proofs))
         registry = take_stock(config, (Stage.WATCH,))
         self._foreign_digests = _file_digests(registry.foreign)  # before the files are loaded
+        before = ProofBook(self._proofs)
         gates = list(prove_gates(registry.checks, bench))
         checks: list[Judgeable] = [r.check for r in registry.checks]
-        theirs, infos, refused = self._foreign(registry, config)
-        gates += theirs
+        theirs, infos, refused = self._foreign(registry, bench)
+        gates += theirs if afresh else [before.legs_of(g) for g in theirs]
         checks += infos
         gates += [p.gate() for p in (*registry.problems, *refused)]
         known = tuple(merged(gates, shipped_names(registry)))
+        if theirs and bench.book is not None:
+            self._say_unkept(bench.book.keep(known))
         self._say(known)
         self._registry, self._bench = registry, bench
         off = config.disabled_checks
@@ -189,8 +193,9 @@ class Gates:
         return any(at_s is None or not 0 <= now_s - at_s < limit_s for at_s in times)
 
     def _foreign(
-        self, registry: Registry, config: Config
+        self, registry: Registry, bench: Bench
     ) -> tuple[list[Gate], list[CheckInfo], tuple[Problem, ...]]:
+        config = bench.config
         if not registry.foreign:
             self.close()
             return [], [], ()
@@ -213,7 +218,9 @@ class Gates:
         names = {i.name: i for i in infos}
         now_s = time.time()
         gates = [
-            disabled(names[g.check]) if g.check in config.disabled_checks else dated(g, now_s)
+            disabled(names[g.check])
+            if g.check in config.disabled_checks
+            else keyed(dated(g, now_s), names, bench)
             for g in worker.host.gates
             if g.check in names
         ]

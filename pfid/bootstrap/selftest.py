@@ -205,10 +205,18 @@ def _foreign(
         gates = worker.host.gates
     off = bench.config.disabled_checks
     known = {i.name: i for i in infos}
+    now_s = time.time()
     said = tuple(
-        disabled(known[g.check]) if g.check in off else dated(g, time.time()) for g in gates
+        disabled(known[g.check]) if g.check in off else keyed(dated(g, now_s), known, bench)
+        for g in gates
     )
     return said, infos, problems
+
+
+def keyed(gate: Gate, infos: Mapping[str, CheckInfo], bench: Bench) -> Gate:
+    """Return a third-party check's gate with the key that its proof has today."""
+    info = infos[gate.check]
+    return replace(gate, key=proof_key(info, info.source, bench.rests_on))
 
 
 def dated(gate: Gate, now_s: float) -> Gate:

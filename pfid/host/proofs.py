@@ -15,13 +15,13 @@ from dataclasses import replace
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import msgspec
 
 import pfid
 from pfid.domain.gate import Gate, GateState
-from pfid.spec.check import AnyCheck
+from pfid.spec.check import AnyCheck, Hysteresis
 
 DEFAULT_AGE_S: Final = 7 * 86_400.0
 _CORE: Final = ("analysis", "domain", "formats", "policy", "spec")
@@ -70,7 +70,31 @@ def surroundings(driver: str | None = None, *, on_disk: bool = False) -> str:
     return "\0".join(parts)
 
 
-def proof_key(check: AnyCheck, source: str, rests_on: str) -> str:
+class Keyed(Protocol):
+    """What a proof is keyed to beside source and surroundings: a check, or its description."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        ...
+
+    @property
+    def limits(self) -> object:
+        """As configured."""
+        ...
+
+    @property
+    def hysteresis(self) -> Hysteresis:
+        """How its verdicts settle."""
+        ...
+
+    @property
+    def cadence_s(self) -> float:
+        """How often it runs at the most."""
+        ...
+
+
+def proof_key(check: Keyed, source: str, rests_on: str) -> str:
     """Return the key a proof of ``check`` needs today.
 
     Args:
@@ -111,6 +135,14 @@ class ProofBook:
         except OSError as error:
             return f"proofs cannot be kept: {error.strerror}"
         return ""
+
+    def legs_of(self, gate: Gate) -> Gate:
+        """Return a gate that was proven afresh with the legs that were walked for it elsewhere."""
+        kept = self._gates.get(gate.key) if gate.state is GateState.PROVEN else None
+        if kept is None:
+            return gate
+        legs = replace(gate.proven_to, live=kept.proven_to.live, alerts=kept.proven_to.alerts)
+        return replace(gate, proven_to=legs)
 
 
 def _read(path: Path) -> dict[str, Gate]:
