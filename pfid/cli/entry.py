@@ -1,11 +1,13 @@
 """``pfid``: the group of commands, each loaded only when it is called."""
 
+import sys
 from importlib import import_module
 from typing import Any, Final
 
 import click
 
 from pfid import __version__
+from pfid.cli.output_lost import OutputLostError, guard_output
 from pfid.domain.errors import ConfigError, PfidError
 
 COMMANDS: Final = {
@@ -50,10 +52,20 @@ class _LazyGroup(click.Group):
         command: click.Command = module.command
         return command
 
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        """Run one; what it prints may meet a full disk, or a reader that left."""
+        guard_output()
+        try:
+            return super().main(*args, **kwargs)
+        except OutputLostError as problem:
+            sys.exit(problem.settle())
+
     def invoke(self, ctx: click.Context) -> Any:
         """Turn what pfid raises on purpose into a sentence and an exit status."""
         try:
             return super().invoke(ctx)
+        except OutputLostError:
+            raise
         except PfidError as problem:
             from pfid.cli.output import Exit, error
 

@@ -1,10 +1,10 @@
 """What ``pfid run --json`` prints when the run is over: every attempt, and what is exited with."""
 
-import os
 from collections.abc import Iterable
 from typing import Any
 
 from pfid.cli.output import emit_json
+from pfid.cli.output_lost import OutputLostError
 from pfid.cli.times import rfc3339
 from pfid.wire.record import RunRecord
 
@@ -29,9 +29,8 @@ def emit_run(
                 "attempts": [_attempt(record) for record in attempts],
             }
         )
-    except OSError:
-        # What stays in the buffer would be tried again at exit, and end in another status.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    except OutputLostError as lost:
+        lost.settle()
 
 
 def _attempt(record: RunRecord) -> dict[str, Any]:
