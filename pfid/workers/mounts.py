@@ -9,11 +9,12 @@ import os
 import select
 import struct
 import threading
-from typing import IO, Final, NamedTuple
+from typing import Final, NamedTuple
 
 FUSE_MAGIC: Final = 0x65735546
 _AT_EMPTY_PATH: Final = 0x1000
 _AT_STATX_DONT_SYNC: Final = 0x4000
+_READ_BYTES: Final = 64 * 1024
 _STATX_BYTES: Final = 256
 _STATFS_BYTES: Final = 256
 _WANTED: Final = 0x7FF | 0x1000
@@ -50,7 +51,7 @@ class MountTable:
         self._libc = ctypes.CDLL(None, use_errno=True)
         self._by_id: dict[str, str] = {}
         self._by_device: dict[str, str] = {}
-        self._table: IO[str] | None = None
+        self._table: int | None = None
         self._changes = select.poll()
         self._one_at_a_time = threading.Lock()
 
@@ -71,19 +72,13 @@ class MountTable:
         return known or ("fuse" if self.magic_of(fd) == FUSE_MAGIC else "")
 
     def _refresh(self) -> None:
-        """Read mountinfo if it changed: id, parent, device, ... - type; see proc(5)."""
+        """Read mountinfo if it changed."""
         if self._table is None:
-            self._table = open("/proc/self/mountinfo", encoding="utf-8", errors="replace")  # noqa: PTH123, SIM115 - small, and kept open: it tells of changes
+            self._table = os.open("/proc/self/mountinfo", os.O_RDONLY | os.O_CLOEXEC)
             self._changes.register(self._table, select.POLLERR | select.POLLPRI)
         elif not self._changes.poll(0):
             return
-        self._table.seek(0)
-        by_id, by_device = {}, {}
-        for line in self._table:
-            before, _, after = line.partition(" - ")
-            mount_id, _, device, _ = before.split(" ", 3)
-            by_id[mount_id] = by_device[device] = after.split(" ", 1)[0]
-        self._by_id, self._by_device = by_id, by_device
+        self._by_id, self._by_device = types(_whole(self._table).decode(errors="replace"))
 
     def magic_of(self, fd: int) -> int:
         """Return f_type of fstatfs(2). This one does ask the file system.
@@ -110,6 +105,30 @@ class MountTable:
         (mode,) = _MODE.unpack_from(buffer, _MODE_AT)
         major, minor, mount_id = _PLACE.unpack_from(buffer, _PLACE_AT)
         return CachedAttributes(f"{major}:{minor}", str(mount_id), mode)
+
+
+def types(mountinfo: str) -> tuple[dict[str, str], dict[str, str]]:
+    """File systems' names by id of the mount and by device: id, parent, device, ... - type.
+
+    See proc(5). A name of a mount point may hold any character but those the kernel escapes: a
+    carriage return ends no line.
+    """
+    by_id, by_device = {}, {}
+    for line in mountinfo.split("\n"):
+        before, separator, after = line.partition(" - ")
+        if separator:
+            mount_id, _, device, _ = before.split(" ", 3)
+            by_id[mount_id] = by_device[device] = after.split(" ", 1)[0]
+    return by_id, by_device
+
+
+def _whole(table: int) -> bytes:
+    """What a file of procfs holds now; kept open for as long as the process lives."""
+    os.lseek(table, 0, os.SEEK_SET)
+    parts = []
+    while part := os.read(table, _READ_BYTES):
+        parts.append(part)
+    return b"".join(parts)
 
 
 def is_fuse(type_name: str) -> bool:
