@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator
 from contextlib import closing
+from itertools import chain
 from typing import Any, Final
 
 import click
@@ -10,10 +11,12 @@ import click
 from pfid.cli.exit_codes import Exit
 from pfid.cli.log_files import BLOCK_BYTES, LogFile, open_log
 from pfid.cli.output import emit_json, error, table
+from pfid.cli.steps_inside import inside_report
 from pfid.cli.steps_report import COLUMNS, LogReport, note_row, report_of, segment_row
 from pfid.formats.dialects.json_lines import FIELDS
 from pfid.formats.linear_regex import PatternError
 from pfid.formats.log_stream import LogParser
+from pfid.formats.steps_file import is_step_file
 
 MEMORY_POINTS: Final = 100_000
 """A forensic reading may remember long bars, to know whole copies of them."""
@@ -41,7 +44,9 @@ def command(
     """Read step times out of LOGs (plain or .gz, - for stdin).
 
     Segments first (attempt, writer, resume), then per segment the figures by nearest rank, the
-    first step beside. Exit codes: 0 fine, 2 usage, 3 no step could be read.
+    first step beside. A step file, written inside the training, is known by its first line.
+
+    Exit codes: 0 fine, 2 usage, 3 no step could be read.
     """
     dialects, presets = _pairs(regexes, "--regex"), _presets(keys)
     try:
@@ -83,7 +88,12 @@ def _presets(keys: tuple[str, ...]) -> dict[str, dict[str, str]]:
 
 def _read(name: str, parser: LogParser) -> LogReport:
     with closing(open_log(name)) as log:
-        return report_of(name, parser, _blocks(log))
+        blocks = _blocks(log)
+        head = next(blocks, b"")
+        whole = chain([head], blocks)
+        if is_step_file(head):
+            return inside_report(name, whole)
+        return report_of(name, parser, whole)
 
 
 def _blocks(log: LogFile) -> Iterator[bytes]:

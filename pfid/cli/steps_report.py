@@ -2,14 +2,13 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from pfid.analysis.segment_figures import FEW, Segment, SegmentFigures
 from pfid.domain.step import StepClock
 from pfid.formats.attempts import Place, places
 from pfid.formats.log_notes import LogNote, log_notes
 from pfid.formats.log_stream import LogParser
-from pfid.formats.series import Series
 
 UNIT: Final = "seconds_per_optimizer_step"
 COARSE_BELOW_S: Final = 10.0
@@ -29,6 +28,22 @@ COLUMNS: Final = (
     "p99",
     "max",
 )
+
+
+class Origin(NamedTuple):
+    """Where a segment comes from.
+
+    Attributes:
+        dialect: how its lines are written.
+        key: dialect and bar.
+        first_line: 1-based.
+        start_index: counter at which its first interval begins, where that is known.
+    """
+
+    dialect: str
+    key: str
+    first_line: int
+    start_index: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,8 +73,14 @@ def report_of(name: str, parser: LogParser, blocks: Iterable[bytes]) -> LogRepor
         segment = segments.get(series.writer)
         if segment is not None:
             figures = segment.figures()
-            rows.append(_segment(name, series, numbered[series.number], figures))
-            notes += _remarks(series, figures)
+            origin = Origin(series.dialect, series.key, series.first_line, series.start_index)
+            rows.append(segment_json(name, origin, numbered[series.number], figures))
+            notes += remarks(origin, figures)
+    return put_together(name, rows, notes)
+
+
+def put_together(name: str, rows: list[dict[str, Any]], notes: list[LogNote]) -> LogReport:
+    """Return the report, its notes in the order of their lines."""
     if not rows:
         notes.append(LogNote("no_steps", None, "no step line was found"))
     notes.sort(key=lambda note: (note.line is None, note.line or 0))
@@ -75,15 +96,18 @@ def _sort(segments: dict[str, Segment], events: Iterable[Any]) -> None:
             segment.add(event)
 
 
-def _segment(name: str, series: Series, place: Place, figures: SegmentFigures) -> dict[str, Any]:
+def segment_json(
+    name: str, origin: Origin, place: Place, figures: SegmentFigures
+) -> dict[str, Any]:
+    """Return one segment as JSON has it."""
     return {
         "log": name,
-        "dialect": series.dialect,
+        "dialect": origin.dialect,
         "attempt": place.attempt,
         "writer": place.writer,
         "clock": figures.clock.value,
-        "first_line": series.first_line,
-        "first_step": _first_step(series, figures),
+        "first_line": origin.first_line,
+        "first_step": _first_step(origin, figures),
         "last_step": figures.last_index,
         "n": figures.n,
         "first_step_seconds": figures.first_s,
@@ -102,17 +126,18 @@ def _segment(name: str, series: Series, place: Place, figures: SegmentFigures) -
     }
 
 
-def _first_step(series: Series, figures: SegmentFigures) -> int:
+def _first_step(origin: Origin, figures: SegmentFigures) -> int:
     """Return the first step; for intervals the counter at which the first one begins."""
-    if figures.interval_steps > 1 and series.start_index is not None:
-        return series.start_index
+    if figures.interval_steps > 1 and origin.start_index is not None:
+        return origin.start_index
     return figures.first_index
 
 
-def _remarks(series: Series, figures: SegmentFigures) -> Iterable[LogNote]:
-    line = series.first_line
+def remarks(origin: Origin, figures: SegmentFigures) -> Iterable[LogNote]:
+    """What a reader must be told of a segment's figures."""
+    line = origin.first_line
     if not figures.steps:
-        yield LogNote("no_clock", line, f"{series.dialect} lines count steps but tell no time")
+        yield LogNote("no_clock", line, f"{origin.dialect} lines count steps but tell no time")
     elif figures.n < FEW:
         values = ", ".join(f"{value:.2f}" for value in figures.samples)
         yield LogNote(
@@ -133,7 +158,7 @@ def _remarks(series: Series, figures: SegmentFigures) -> Iterable[LogNote]:
         yield LogNote(
             "pauses", line, f"{figures.paused} steps with an evaluation or a save left out"
         )
-    coarse = figures.clock is StepClock.COUNTER and series.key.startswith(("tqdm", "lightning"))
+    coarse = figures.clock is StepClock.COUNTER and origin.key.startswith(("tqdm", "lightning"))
     if coarse and figures.p50_s is not None and figures.p50_s < COARSE_BELOW_S:
         yield LogNote("coarse_clock", line, "the bar's clock ticks in whole seconds: ±1 s a value")
 

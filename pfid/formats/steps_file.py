@@ -104,6 +104,20 @@ def _loss(value: float | str | None) -> float | None:
     return value
 
 
+def is_step_file(head: bytes) -> bool:
+    """Whether a file that begins like this was written inside a training process.
+
+    Its first line is a note, or a step that says which process made it: no log of anybody's own
+    looks like that.
+    """
+    first = next((line for line in head.split(b"\n") if line.strip(b"\0 \r\t")), b"")
+    try:
+        read = _decoder.decode(first.strip(b"\0 \r\t"))
+    except _REFUSED:
+        return False
+    return read.note is not None or (read.step is not None and read.pid is not None)
+
+
 class StepsFileParser:
     """Takes the bytes of a step file in any chunks.
 
