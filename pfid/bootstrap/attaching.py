@@ -9,6 +9,7 @@ from typing import Final
 
 from pfid.adapters import file_identity, process_facts, process_identity
 from pfid.adapters.process_identity import Captured
+from pfid.bootstrap.kept_fit import kept_fit
 from pfid.bootstrap.launch import (
     BoxChildren,
     BoxWatchers,
@@ -49,7 +50,7 @@ def attach_process(
     try:
         _refuse_if_not_ours(pid)
         records = user_records(environ)
-        record = _record(captured, name, logs, records.current())
+        record = _record(captured, name, logs, records.current(), environ)
         with BoxChildren() as children:
             box = build_box(records, children, say)
             held = Held(identity=captured.identity, pidfd=captured.pidfd)
@@ -67,7 +68,11 @@ def _refuse_if_not_ours(pid: int) -> None:
 
 
 def _record(
-    captured: Captured, name: str | None, logs: Sequence[str], earlier: Sequence[RunRecord]
+    captured: Captured,
+    name: str | None,
+    logs: Sequence[str],
+    earlier: Sequence[RunRecord],
+    environ: Mapping[str, str],
 ) -> RunRecord:
     pid = captured.identity.pid
     readable = captured.stat.state != "D"
@@ -86,6 +91,7 @@ def _record(
         cwd=cwd,
         logs=[_log(path, process, earlier) for path in _paths(pid, logs)],
         fingerprint=fingerprint(argv, cwd, job.world_size),
+        fit=kept_fit(called, environ),
         job_id=job.job_id,
         rank=job.rank,
         world_size=job.world_size,

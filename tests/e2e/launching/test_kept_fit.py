@@ -46,6 +46,19 @@ def test_a_launch_hands_over_the_fit_of_its_name_and_of_no_other(user, watcher, 
     assert other["request"].get("fit") is None
 
 
+def test_an_attach_hands_it_over_as_a_launch_does(user, watcher, state, eventually):
+    keep_fit(state, "train", FIT)
+    watcher.start()
+    eventually(watcher.socket.exists, "the socket")
+    for name in ("train", "other"):
+        process = user.spawn("sleep", "60")
+        done = user.pfid("attach", str(process.pid), "--name", name)
+        assert done.returncode == 0, done.stderr
+    mine, other = watcher.told("register")
+    assert mine["request"]["fit"]["b_s_per_token2"] == FIT.b_s_per_token2
+    assert other["request"].get("fit") is None
+
+
 @pytest.mark.parametrize("text", ["", "{", '{"name": "train", "fit": {"a_s_per_token": "x"}}'])
 def test_a_fit_that_cannot_be_read_stops_no_launch(user, state, text):
     path = keep_fit(state, "train", FIT)
