@@ -17,6 +17,10 @@ from pfid.adapters.status_page import POLICY, status_page
 from pfid.domain.snapshot import Snapshot
 
 RENDER_AT_LEAST_S: Final = 5.0
+SOON_S: Final = 1.0
+"""From one page to the next, where a reader or the news will not wait longer."""
+JITTER_S: Final = 0.5
+"""So much before its time a page is old enough: the next call may come a whole interval later."""
 OFTEN_S: Final = 4.0
 """Who scrapes more often than that is shown each time what is new; for everybody else a page that
 is made every five seconds is newer than one made after the scrape before."""
@@ -38,8 +42,6 @@ class PageJoint:
     scrapes_seen: int = 0
     notices: Callable[[], Mapping[str, tuple[int, int]]] = lambda: NO_CHANNELS
     _urgent: bool = False
-    _last_scrape_s: float | None = None
-    _scraped_every_s: float = RENDER_AT_LEAST_S
     _making: Future[None] | None = None
     _maker: ThreadPoolExecutor = field(
         default_factory=lambda: ThreadPoolExecutor(1, thread_name_prefix="pfid-render")
@@ -49,13 +51,16 @@ class PageJoint:
         """Whether the loop goes round; asked by the server's own thread."""
         return time.monotonic() - self.served_s < HEALTHY_WITHIN_S
 
-    def serve(self, snapshot: Callable[[], Snapshot], urgent: bool) -> None:  # noqa: FBT001 - a hook
-        """Called every second; the first page of all is there when this returns."""
+    def serve(self, snapshot: Callable[[], Snapshot], urgent: bool) -> float:  # noqa: FBT001 - a hook
+        """The first page of all is there when this returns; seconds until it wants to be called."""
         now_s = self.served_s = time.monotonic()
         self._urgent |= urgent
-        self._note_pace()
-        if self._busy() or not self._wanted(now_s):
-            return
+        if not self._busy() and self._wanted(now_s):
+            self._begin(snapshot, now_s)
+        read = self._read(now_s)
+        return SOON_S if read and (self._urgent or self._often(now_s)) else RENDER_AT_LEAST_S
+
+    def _begin(self, snapshot: Callable[[], Snapshot], now_s: float) -> None:
         first = not self.rendered_s
         self._urgent = False
         self.scrapes_seen = self.server.scrapes
@@ -83,20 +88,22 @@ class PageJoint:
     def _wanted(self, now_s: float) -> bool:
         if not self.rendered_s:
             return True
-        last_s = self.server.last_scrape_s
-        read = last_s is not None and now_s - last_s < SCRAPED_WITHIN_S
+        read = self._read(now_s)
         age_s = now_s - self.rendered_s
-        often = self._scraped_every_s < OFTEN_S
-        scraped = often and self.server.scrapes != self.scrapes_seen
-        stale = age_s >= (RENDER_AT_LEAST_S if read else UNREAD_S)
+        scraped = self._often(now_s) and self.server.scrapes != self.scrapes_seen
+        stale = age_s >= (RENDER_AT_LEAST_S if read else UNREAD_S) - JITTER_S
         return scraped or stale or (read and self._urgent)
 
-    def _note_pace(self) -> None:
-        """How far apart the last two scrapes were that were noticed."""
-        before_s, last_s = self._last_scrape_s, self.server.last_scrape_s
-        if last_s is not None and last_s != before_s:
-            self._last_scrape_s = last_s
-            self._scraped_every_s = RENDER_AT_LEAST_S if before_s is None else last_s - before_s
+    def _read(self, now_s: float) -> bool:
+        last_s = self.server.last_scrape_s
+        return last_s is not None and now_s - last_s < SCRAPED_WITHIN_S
+
+    def _often(self, now_s: float) -> bool:
+        """Whether the last two scrapes were close, and not long ago."""
+        last_s, gap_s = self.server.last_scrape_s, self.server.scrape_gap_s
+        if last_s is None or gap_s is None:
+            return False
+        return gap_s < OFTEN_S and now_s - last_s < 2 * OFTEN_S
 
     def _make(self, shown: Snapshot) -> None:
         self.server.publish(self.page.render(shown))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pfid.adapters.http_server import PageServer
 from pfid.adapters.own_log import OwnLog
 from pfid.adapters.page import Page, live_text
-from pfid.bootstrap.page_joint import PageJoint
+from pfid.bootstrap.page_joint import RENDER_AT_LEAST_S, PageJoint
 from pfid.bootstrap.place import Place
 from pfid.bootstrap.reloading import certificates
 from pfid.config.model import Config
@@ -43,5 +43,6 @@ def page_joint(place: Place, config: Config, log: OwnLog) -> PageJoint | None:
     return joint
 
 
-def no_page(snapshot: Callable[[], Snapshot], urgent: bool) -> None:  # noqa: FBT001 - a hook
-    """No address to serve a page at."""
+def no_page(snapshot: Callable[[], Snapshot], urgent: bool) -> float:  # noqa: ARG001, FBT001 - a hook
+    """No address to serve a page at: nothing to call again for."""
+    return RENDER_AT_LEAST_S

@@ -18,8 +18,10 @@ SWEEP: Final = "sweep"
 RENDER: Final = "render"
 RETENTION: Final = "retention"
 PROOF_AGE: Final = "proof_age"
-JOBS: Final = {SWEEP: 5.0, RENDER: 1.0, RETENTION: 3600.0, PROOF_AGE: 600.0}
+JOBS: Final = {SWEEP: 5.0, RENDER: 5.0, RETENTION: 3600.0, PROOF_AGE: 600.0}
 """Periodic jobs and their intervals, seconds."""
+RENDER_LEAST_S: Final = 1.0
+"""From one page to the next, however much happens."""
 
 
 class DueWork:
@@ -30,6 +32,8 @@ class DueWork:
         self._parts = parts
         self._hooks = hooks
         self._snapshot = snapshot
+        self._rendered_s = 0.0
+        self._hastened = False
 
     def begin(self) -> None:
         """Make the periodic work due for the first time."""
@@ -88,9 +92,24 @@ class DueWork:
             self._parts.judging.overdue()
             self._parts.ledger.checkpoint()
         elif job == RENDER:
-            urgent, core.urgent = core.urgent, False
-            self._hooks.page(self._snapshot, urgent)
+            self._render()
         elif job == RETENTION:
             self._parts.ledger.expire()
         elif job == PROOF_AGE:
             self._hooks.prove(None)
+
+    def hasten(self) -> None:
+        """Something happened that the page should not wait for."""
+        if self._parts.core.urgent and not self._hastened:
+            self._hastened = True
+            due_s = self._rendered_s + RENDER_LEAST_S
+            self._parts.core.due.sooner(("job", RENDER), due_s)
+
+    def _render(self) -> None:
+        core = self._parts.core
+        urgent, core.urgent = core.urgent, False
+        self._hastened = False
+        self._rendered_s = core.monotonic_s()
+        wait_s = self._hooks.page(self._snapshot, urgent)
+        if wait_s < JOBS[RENDER]:
+            core.due.set(("job", RENDER), self._rendered_s + wait_s)

@@ -28,7 +28,8 @@ class Hooks:
     """What the loop sets going.
 
     Attributes:
-        page: makes and serves the metrics page if it is worth it; called every second.
+        page: makes and serves the metrics page if it is worth it; says in how many seconds it wants
+            to be called again.
         reload: begins to read the configuration again and to prove the gates under it; for a
             connection that waits for it, or for a signal.
         prove: begins to prove the gates again: all of them for a connection, else what is due.
@@ -37,7 +38,7 @@ class Hooks:
         alerts: enters what the alert rules came to, by key of proof.
     """
 
-    page: Callable[[Callable[[], Snapshot], bool], None]
+    page: Callable[[Callable[[], Snapshot], bool], float]
     reload: Callable[[int | None], None]
     prove: Callable[[int | None], None]
     came: Callable[[], Came]

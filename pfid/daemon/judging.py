@@ -34,7 +34,9 @@ UNCHANGED_MAX_S: Final = 120.0
 """A check that asks for no time is asked again so seldom while nothing it reads has changed; new
 evidence makes it due at once."""
 GRID_S: Final = 0.25
-"""What is due later is due at a multiple of this: one awakening serves many runs."""
+GRID_SHARE: Final = 0.125
+"""What is due later is due at a multiple of ``GRID_S`` doubled up to this share of its wait: one
+awakening serves many runs, and what can wait long waits for more of them."""
 OVERDUE_CADENCES: Final = 3.0
 """A check that has not run for so many of its intervals is overdue, and that is its verdict."""
 OVERDUE_LEAST_S: Final = 30.0
@@ -89,9 +91,7 @@ class Judging:
     def _schedule(self, run: TrackedRun) -> None:
         if run.judged and not run.final:
             due_s = min(j.due_s for j in run.judged.values())
-            if due_s > self._core.monotonic_s():
-                due_s = math.ceil(due_s / GRID_S) * GRID_S
-            self._core.due.set(("judge", run.run_id), due_s)
+            self._core.due.set(("judge", run.run_id), _on_grid(due_s, self._core.monotonic_s()))
 
     def run_due(self, run: TrackedRun) -> None:
         """Run every check of the run that is due."""
@@ -324,6 +324,15 @@ class Judging:
             return now_s + max(check.cadence_s, UNCHANGED_MAX_S)
         silent_s = now_s - run.progress.sign_s
         return now_s + max(check.cadence_s, min(QUIET_MAX_S, QUIET_SHARE * silent_s))
+
+
+def _on_grid(due_s: float, now_s: float) -> float:
+    if due_s <= now_s:
+        return due_s
+    grid_s = GRID_S
+    while 2 * grid_s <= (due_s - now_s) * GRID_SHARE:
+        grid_s *= 2
+    return math.ceil(due_s / grid_s) * grid_s
 
 
 def _subject(run: TrackedRun | None) -> Entity:

@@ -135,6 +135,7 @@ class Loop:
             self._do_due()
             self._parts.trees.go_on()
             self._parts.ledger.flush()
+        self._due_work.hasten()
         ended_s = self._core.monotonic_s()
         self._health.turned(ended_s - began_s, self._core.now_s())
         self._feed_watchdog(ended_s)

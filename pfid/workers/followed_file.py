@@ -133,10 +133,16 @@ class FollowedFile:
         self._changed = True
 
     def schedule(self, now_s: float, poll_s: float, quiet_poll_s: float) -> None:
-        """Set ``due_s``; on a grid of ``poll_s``, so that many files share one wake-up."""
-        quiet_s = (now_s - self._grew_s) * _QUIET_SHARE
-        wait_s = min(max(quiet_s, poll_s), quiet_poll_s)
-        self.due_s = (now_s // poll_s + max(wait_s // poll_s, 1)) * poll_s
+        """Set ``due_s``; on a grid as wide as the wait, so that many files share one wake-up.
+
+        A wait is ``poll_s`` doubled as often as the silence allows: a wider grid lies on every
+        finer one.
+        """
+        quiet_s = min((now_s - self._grew_s) * _QUIET_SHARE, quiet_poll_s)
+        wait_s = poll_s
+        while 2 * wait_s <= quiet_s:
+            wait_s *= 2
+        self.due_s = (now_s // wait_s + 1) * wait_s
 
     def take_batch(self) -> Batch | None:
         """Return what is new since the last batch, None if nothing is."""

@@ -39,7 +39,7 @@ from pfid.workers.followed_file import FollowedFile
 from pfid.workers.parser_choice import parser_for
 from pfid.workers.touch_cell import TouchCell
 
-BEAT_POLLS: Final = 4
+BEAT_POLLS: Final = 8
 FULL_BYTES: Final = 1024 * 1024
 """Reports that the daemon did not take yet; over it nothing is read until it does."""
 SLICE_S: Final = 0.05
@@ -226,7 +226,8 @@ class LogReader:
         now_s = time.monotonic()
         if now_s < self._beat_due_s or self._channel.pending_bytes:
             return
-        self._beat_due_s = now_s + BEAT_POLLS * self._configure.poll_s
+        every_s = BEAT_POLLS * self._configure.poll_s
+        self._beat_due_s = (now_s // every_s + 1) * every_s  # with the looks at quiet files
         backlog_bytes = sum(file.backlog_bytes for file in self._files.values())
         self._report(
             Beat(streams=len(self._files), busy_s=time.process_time(), backlog_bytes=backlog_bytes)

@@ -46,8 +46,9 @@ class Securing(Protocol):
 class PageServer:
     """Serves the bytes it was last given. A scrape never triggers or waits for collection.
 
-    ``scrapes`` and ``last_scrape_s`` (monotonic, None before the first) tell the loop whether
-    anybody reads the page, so that it renders only then.
+    ``scrapes``, ``last_scrape_s`` (monotonic, None before the first) and ``scrape_gap_s`` (from the
+    one before to it, None before the second) tell the loop whether and how often anybody reads the
+    page, so that it renders only then.
     """
 
     def __init__(
@@ -76,6 +77,7 @@ class PageServer:
         self.requests = 0
         self.evicted = 0
         self.last_scrape_s: float | None = None
+        self.scrape_gap_s: float | None = None
         self._monotonic = monotonic
         self._connections_max = connections_max
         self._secure = secure
@@ -174,7 +176,9 @@ class PageServer:
         except Exception:  # noqa: BLE001 - the thread outlives whatever `live` and `healthy` raise
             return plain(HTTPStatus.INTERNAL_SERVER_ERROR, keep_alive=request.keep_alive)
         if self._site.scrapes != before:
-            self.last_scrape_s = self._monotonic()
+            now_s, last_s = self._monotonic(), self.last_scrape_s
+            self.scrape_gap_s = None if last_s is None else now_s - last_s
+            self.last_scrape_s = now_s
         return answer
 
     def _settle(self, connection: Connection) -> None:

@@ -11,6 +11,7 @@ from pfid.bootstrap import page_joint as joined
 from pfid.bootstrap.page_joint import (
     HEALTHY_WITHIN_S,
     RENDER_AT_LEAST_S,
+    SOON_S,
     UNREAD_S,
     PageJoint,
 )
@@ -90,9 +91,12 @@ class Scrapes:
     """A server that was read at those moments."""
 
     def __init__(self, server):
-        self._server, self.scrapes, self.last_scrape_s = server, 0, None
+        self._server, self.scrapes = server, 0
+        self.last_scrape_s = self.scrape_gap_s = None
 
     def at(self, moment_s):
+        if self.last_scrape_s is not None:
+            self.scrape_gap_s = moment_s - self.last_scrape_s
         self.scrapes, self.last_scrape_s = self.scrapes + 1, moment_s
 
     def __getattr__(self, name):
@@ -114,6 +118,34 @@ def test_a_scrape_has_a_new_page_made_only_for_who_comes_again_before_one_is_due
     seen.at(began_s)
     assert served_after(joint, 0.5, monkeypatch) is anew
     assert served_after(joint, RENDER_AT_LEAST_S + 0.5, monkeypatch), "it is due for everybody"
+    joint.close()
+
+
+@pytest.mark.parametrize(
+    ("every_s", "ago_s", "wanted_s"),
+    [(1.0, 0.5, SOON_S), (1.0, 60.0, RENDER_AT_LEAST_S), (5.0, 0.5, RENDER_AT_LEAST_S)],
+)
+def test_it_wants_to_be_called_soon_only_while_somebody_comes_often(
+    server, every_s, ago_s, wanted_s
+):
+    seen = Scrapes(server)
+    joint = PageJoint(server=seen, page=Page())
+    assert joint.serve(snapshot, urgent=False) == RENDER_AT_LEAST_S
+    seen.at(joint.rendered_s - ago_s - every_s)
+    seen.at(joint.rendered_s - ago_s)
+    assert joint.serve(snapshot, urgent=False) == wanted_s
+    joint.close()
+
+
+def test_news_that_came_while_a_page_was_made_is_asked_for_soon(server):
+    page = SlowPage()
+    joint = PageJoint(server=server, page=page)
+    joint.serve(snapshot, urgent=False)
+    page.go.clear()
+    scraped(server)
+    assert joint.serve(snapshot, urgent=True) == RENDER_AT_LEAST_S, "the news are on this one"
+    assert joint.serve(snapshot, urgent=True) == SOON_S, "these are not"
+    page.go.set()
     joint.close()
 
 

@@ -19,6 +19,7 @@ from pfid.daemon.loop import (
 )
 from pfid.daemon.messages import (
     Asked,
+    ClientLeft,
     Committed,
     Died,
     JobFired,
@@ -97,6 +98,7 @@ class World:
         self.replies: list[tuple[int, object]] = []
         self.submitted: list[tuple] = []
         self.pages: list[bool] = []
+        self.page_wait_s = 5.0
         self.notified: list[str] = []
         self.trouble: list[BaseException] = []
         core = Core(
@@ -119,8 +121,9 @@ class World:
     def _came(self) -> Came:
         return self.came.pop(0)
 
-    def _page(self, *asked) -> None:
+    def _page(self, *asked) -> float:
         self.pages.append(asked[-1])
+        return self.page_wait_s
 
     def _ports(self) -> Ports:
         def nothing(*_args, **_named):
@@ -205,6 +208,34 @@ def test_jobs_run_by_the_loops_own_due_times_when_the_wall_clock_is_set_back(wor
     for _ in range(3):
         world.turn(seconds=JOBS[SWEEP] + JOB_SLACK_S, wall=-3600.0)
     assert done == [SWEEP] * 4
+
+
+def _pages_after(world, seconds: float) -> int:
+    """How many pages were asked for by due-times alone, in turns of a tenth of a second."""
+    before = len(world.pages)
+    for _ in range(round(seconds * 10)):
+        world.clock.mono += 0.1
+        world.inbox.put(ClientLeft(conn=99))  # so that the loop never waits for real
+        world.loop.turn()
+    return len(world.pages) - before
+
+
+@pytest.mark.parametrize(("wait_s", "pages"), [(1.0, 10), (5.0, 2)])
+def test_the_page_is_asked_for_as_often_as_it_says(world, wait_s, pages):
+    world.page_wait_s = wait_s
+    world.turn()
+    assert abs(_pages_after(world, 10.0) - pages) <= 1
+
+
+def test_the_page_waits_a_second_for_news_and_no_longer(world):
+    world.turn(seconds=0.5)
+    assert _pages_after(world, 2.0) == 0, "nothing happened"
+    world.loop._core.urgent = True
+    assert _pages_after(world, 0.2) == 1
+    assert world.pages[-1], "it is told that it is urgent"
+    world.loop._core.urgent = True
+    assert _pages_after(world, 0.8) == 0, "however much happens"
+    assert _pages_after(world, 0.3) == 1
 
 
 def test_a_registration_is_acknowledged_only_once_it_is_on_disk(world):

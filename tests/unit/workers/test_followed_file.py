@@ -241,6 +241,15 @@ def test_a_quiet_file_is_looked_at_less_often(followed: Followed, quiet_s: float
     assert wait_s - 0.25 < followed.file.due_s - (100.0 + quiet_s) <= wait_s
 
 
+def test_files_that_are_quiet_share_one_look_whenever_they_were_looked_at_first(followed: Followed):
+    followed.file.look(100.0)
+    due_s = set()
+    for hundredths in range(200):
+        followed.file.schedule(600.0 + hundredths / 100, 0.25, 2.0)
+        due_s.add(followed.file.due_s)
+    assert due_s == {602.0}
+
+
 @pytest.mark.parametrize("state", [{}, {"parser": 1}, [], "x", {"parser": None, "seam": 3}])
 def test_a_state_that_is_none_of_ours_is_refused(tmp_path: Path, state: object):
     (tmp_path / "log").touch()
