@@ -1,0 +1,64 @@
+"""Reading answers: any text, and in linear time."""
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pfid.adapters.refusal_patterns import shipped_patterns
+from pfid.domain.answer import Stance
+from pfid.formats.answers.own_words import own_words
+from pfid.formats.answers.proven_book import proven_book
+from pfid.formats.answers.sentences import sentences
+from pfid.formats.answers.stance import stance_of
+from pfid.formats.answers.visible import visible
+from pfid.formats.answers.words import word_count
+
+PIECES = (
+    "<think>", "</think>", "[THINK]", "[/THINK]", "<|channel|>", "final", "<|message|>", "<|end|>",
+    "<|im_start|>assistant", "<|im_end|>", "</s>", '"', "\u201c", "\u201d", "\u00ab", "```", "\n",
+    "> ", "\u2014 ", "ANNA: ", "I can't help with that", ". ", "Here is it", " instead", "a ",
+    "\u200b", "\ud800", "\u4e00", "\x00", "analysisWe", "assistantfinal", "\u25c1think\u25b7",
+)  # fmt: skip
+TEXT = st.one_of(st.text(), st.lists(st.sampled_from(PIECES), max_size=40).map("".join))
+BOOK = proven_book(shipped_patterns()).book
+
+
+@given(TEXT)
+def test_any_text_has_a_stance(text):
+    stance_of(text, BOOK)
+
+
+@given(TEXT)
+def test_own_words_stand_where_they_stood(text):
+    own = own_words(text)
+    assert len(own) == len(text)
+    assert all(a in (b, " ") for a, b in zip(own, text, strict=True))
+
+
+@given(TEXT)
+def test_what_is_visible_was_in_the_output(text):
+    seen = set(visible(text).split())
+    assert all(any(word in text for word in (w, w[:1])) for w in seen)
+
+
+@given(TEXT)
+def test_sentences_follow_each_other_inside_the_text(text):
+    cut = list(sentences(text))
+    assert all(0 <= s.begins < s.ends <= len(text) for s in cut)
+    assert all(a.ends <= b.begins for a, b in pairwise(cut))
+
+
+@given(TEXT, TEXT)
+def test_more_text_has_not_fewer_words(one, other):
+    assert word_count(f"{one}\n{other}") == word_count(one) + word_count(other)
+
+
+@pytest.mark.parametrize(
+    "piece", [*PIECES, '"a', "<", "a: b\n", "- ", "(", "*_", "<think>`</think>"]
+)
+def test_hostile_text_comes_to_an_end(piece):
+    """What were quadratic in half a million letters would run into the time-out."""
+    text = (piece * (500_000 // len(piece) + 1))[:500_000]
+    assert isinstance(stance_of(text, BOOK), Stance)

@@ -1,0 +1,26 @@
+"""Pattern files of a project: read, or named with what is wrong."""
+
+from pfid.adapters.refusal_patterns import MAX_BYTES, own_patterns, shipped_patterns
+
+
+def test_english_is_the_first_that_ships():
+    assert shipped_patterns()[0].language == "en"
+
+
+def test_own_files_are_read_and_what_cannot_be_is_named(tmp_path):
+    good = tmp_path / "nl.toml"
+    good.write_text('language = "nl"\n')
+    latin = tmp_path / "latin.toml"
+    latin.write_bytes(b"# \xe9\n")
+    huge = tmp_path / "huge.toml"
+    huge.write_bytes(b"#" * (MAX_BYTES + 1))
+    files, problems = own_patterns([good, latin, huge, tmp_path / "none.toml", tmp_path])
+    assert [f.language for f in files] == ["nl"]
+    assert [p.split(":")[0] for p in problems] == [
+        "latin.toml",
+        "huge.toml",
+        "none.toml",
+        tmp_path.name,
+    ]
+    assert "not UTF-8" in problems[0]
+    assert "over" in problems[1]
