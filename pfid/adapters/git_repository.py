@@ -1,19 +1,13 @@
-"""Git, asked without a shell and without running anything that a repository brings along.
-
-A repository may carry programs in its own configuration (a monitor, content filters, external
-diffs, hooks): none of them is run, nothing is fetched, and no lock is taken. What the user's or
-the machine's own configuration says stays in force; ``safe.directory`` is one of those things.
-"""
+"""A repository as it lies there, asked of git with nothing run that it brings along."""
 
 import hashlib
 import os
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
-from pfid.adapters.bounded_process import CannotStartError, Finished, found_program, run_bounded
+from pfid.adapters.git_command import GitCommand, GitGaveUpError
 from pfid.domain.repository import GitFacts, GitProblem, GitSubmodule
 
 if TYPE_CHECKING:
@@ -23,23 +17,6 @@ DEADLINE_S: Final = 20.0
 """For one look, all its commands together."""
 _DEPTH_MAX: Final = 8
 """Submodules of submodules are followed so deep."""
-_OFF: Final = (
-    "core.fsmonitor=",
-    "core.hooksPath=/dev/null",
-    "core.sshCommand=false",
-    "credential.helper=",
-    "diff.noprefix=false",
-    "diff.mnemonicPrefix=false",
-    "diff.orderFile=/dev/null",
-    "protocol.allow=never",
-    "status.submoduleSummary=false",
-)
-_ENVIRON: Final = {
-    "GIT_OPTIONAL_LOCKS": "0",
-    "GIT_TERMINAL_PROMPT": "0",
-    "GIT_NO_LAZY_FETCH": "1",
-    "LC_ALL": "C",
-}
 _DIFF: Final = (
     "diff",
     "--full-index",  # names a binary file's content by its digest
@@ -52,20 +29,6 @@ _DIFF: Final = (
     "--ignore-submodules=none",
     "--submodule=short",  # showing what differs inside would run programs of the inner one
 )
-_PROBLEMS: Final = (
-    ("dubious ownership", GitProblem.DUBIOUS_OWNERSHIP),
-    ("unsafe repository", GitProblem.DUBIOUS_OWNERSHIP),
-    ("not a git repository (or any", GitProblem.NO_REPOSITORY),
-    ("must be run in a work tree", GitProblem.BARE),
-)
-
-
-class _GaveUpError(Exception):
-    """Git said no; carries what that means."""
-
-    def __init__(self, problem: GitProblem, detail: str) -> None:
-        super().__init__(detail)
-        self.facts = GitFacts(problem=problem, detail=detail)
 
 
 class GitRepository:
@@ -75,19 +38,17 @@ class GitRepository:
         self, folder: str, environ: Mapping[str, str], *, deadline_s: float = DEADLINE_S
     ) -> None:
         """Nothing is started yet; ``folder`` is absolute."""
-        self._folder = folder
         self._deadline_s = deadline_s
-        kept = {name: value for name, value in environ.items() if not name.startswith("GIT_")}
-        self._environ = {**kept, **_ENVIRON}
-        self._until_s = 0.0
+        self._command = GitCommand(folder, environ)
+        self._text, self._git = self._command.text, self._command.run
 
     def facts(self) -> GitFacts:
         """Look at it now."""
-        self._until_s = time.monotonic() + self._deadline_s
+        self._command.begin(self._deadline_s)
         try:
             return self._look()
-        except _GaveUpError as error:
-            return error.facts
+        except GitGaveUpError as error:
+            return GitFacts(problem=error.problem, detail=error.detail)
 
     def tracked(self) -> tuple[str, ...] | None:
         """Every tracked file."""
@@ -98,11 +59,11 @@ class GitRepository:
         return self._listed("--others", "--exclude-standard", "--directory")
 
     def _listed(self, *options: str) -> tuple[str, ...] | None:
-        self._until_s = time.monotonic() + self._deadline_s
+        self._command.begin(self._deadline_s)
         try:
             root = self._text("rev-parse", "--show-toplevel")
             listed = self._git("ls-files", "-z", *options, folder=root)
-        except _GaveUpError:
+        except GitGaveUpError:
             return None
         return tuple(os.fsdecode(path) for path in listed.split(b"\0") if path)
 
@@ -153,7 +114,7 @@ class GitRepository:
         try:
             for text in self._diffs(root, commit, off, _DEPTH_MAX):
                 digest.update(text)
-        except _GaveUpError:
+        except GitGaveUpError:
             return None
         return digest.hexdigest()
 
@@ -203,44 +164,5 @@ class GitRepository:
             return known.commit
         try:
             return self._text("rev-parse", "HEAD", folder=folder)
-        except _GaveUpError:
+        except GitGaveUpError:
             return None
-
-    def _text(self, *arguments: str, folder: str | None = None) -> str:
-        return os.fsdecode(self._git(*arguments, folder=folder)).removesuffix("\n")
-
-    def _git(
-        self,
-        *arguments: str,
-        folder: str | None = None,
-        off: Sequence[str] = (),
-        may_fail: bool = False,
-    ) -> bytes:
-        """Run one command of git's own.
-
-        Raises:
-            _GaveUpError: if it fails, and may not.
-        """
-        program = found_program("git", self._environ, "/")
-        if program is None:
-            raise _GaveUpError(GitProblem.NO_GIT, "there is no git on the PATH")
-        switched_off = [part for key in (*_OFF, *off) for part in ("-c", key)]
-        try:
-            finished = run_bounded(
-                [program, "--no-pager", *switched_off, "-C", folder or self._folder, *arguments],
-                self._environ,
-                deadline_s=max(0.0, self._until_s - time.monotonic()),
-                out_max_bytes=1 << 26,
-            )
-        except CannotStartError as error:
-            raise _GaveUpError(GitProblem.NO_GIT, str(error)) from error
-        if finished.exit_code != 0 and not (may_fail and finished.exit_code == 1):
-            raise _GaveUpError(_problem(finished), finished.tail.decode(errors="replace").strip())
-        return finished.out
-
-
-def _problem(finished: Finished) -> GitProblem:
-    if finished.hung:
-        return GitProblem.HUNG
-    said = finished.tail.decode(errors="replace")
-    return next((problem for words, problem in _PROBLEMS if words in said), GitProblem.FAILED)

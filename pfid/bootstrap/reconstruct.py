@@ -1,14 +1,16 @@
 """Joins reconstruction to source trees, the training interpreter and logs."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from pfid.adapters.committed_files import CommittedFiles
 from pfid.adapters.git_repository import GitRepository
 from pfid.adapters.python_introspection import PythonIntrospection
 from pfid.bootstrap.run_steps import run_steps
+from pfid.bootstrap.source_texts import CONFIGS, SourceText, texts_committed, texts_lying
 from pfid.domain.repository import GitFacts
 from pfid.formats.source_settings import (
     SourceError,
@@ -29,15 +31,6 @@ from pfid.wire.record import RecordedLog
 SETTINGS: Final = ("attn_implementation", "experts_implementation")
 PROBE_DEADLINE_S: Final = 180.0
 """Importing torch from a cold network disk takes long."""
-FILE_MAX_BYTES: Final = 1 << 20
-FILES_MAX: Final = 10_000
-_SKIPPED: Final = frozenset(
-    {
-        *("node_modules", "__pycache__", "site-packages", "venv", "env", "dist", "build", "wandb"),
-        *("checkpoints", "outputs", "runs", "data"),
-    }
-)
-_CONFIGS: Final = frozenset({".yaml", ".yml", ".toml", ".json"})
 
 
 @dataclass(slots=True)
@@ -47,6 +40,8 @@ class Reconstruction:
     claims: list[Reconstructed] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     code: GitFacts | None = None
+    at_commit: bool = False
+    """Whether the source was read out of ``code``'s commit, not as it lies there."""
 
     def asked(self) -> dict[str, Any]:
         """What the claims so far request, one value a field."""
@@ -61,10 +56,33 @@ def from_source(found: Reconstruction, source: Path, environ: Mapping[str, str])
     """Add what a source tree, or one file, asks for; as it lies there now."""
     folder = source if source.is_dir() else source.parent
     found.code = GitRepository(str(folder.absolute()), environ).facts()
+    _requests(found, str(source), texts_lying(source, SETTINGS, found.problems))
+
+
+def from_commit(
+    found: Reconstruction, source: Path, environ: Mapping[str, str], revision: str
+) -> None:
+    """Add what a source tree, or one file, asks for as a commit holds it; the tree is not touched.
+
+    Raises:
+        CommitUnreadableError: if there is no such commit.
+    """
+    folder = source if source.is_dir() else source.parent
+    committed = CommittedFiles(str(folder.absolute()), environ, revision)
+    found.code = GitFacts(
+        commit=committed.commit.sha, describe=committed.commit.describe, dirty=False
+    )
+    found.at_commit = True
+    name = "" if source.is_dir() else source.name
+    texts = texts_committed(committed, name, SETTINGS, found.problems)
+    _requests(found, f"{source} at {committed.commit.describe}", texts)
+
+
+def _requests(found: Reconstruction, source: str, texts: Iterable[SourceText]) -> None:
     places: dict[str, list[Place]] = {name: [] for name in SETTINGS}
-    for file in _files(source, found.problems):
-        for setting in _settings(file, found.problems):
-            places[setting.name].append(_place(file, setting))
+    for text in texts:
+        for setting in _settings(text, found.problems):
+            places[setting.name].append(_place(text, setting))
     for name in SETTINGS:
         claim = requested(name, places[name])
         if claim is not None:
@@ -73,42 +91,20 @@ def from_source(found: Reconstruction, source: Path, environ: Mapping[str, str])
             found.problems.append(f"{source}: nothing there speaks of {name}")
 
 
-def _files(source: Path, problems: list[str]) -> Iterator[Path]:
-    if not source.is_dir():
-        yield source
-        return
-    count = 0
-    for place, folders, names in os.walk(source, onerror=lambda e: problems.append(str(e))):
-        folders[:] = sorted(f for f in folders if f not in _SKIPPED and not f.startswith("."))
-        for name in sorted(names):
-            file = Path(place, name)
-            if file.suffix == ".py" or file.suffix in _CONFIGS:
-                count += 1
-                if count > FILES_MAX:
-                    problems.append(f"{source}: has over {FILES_MAX} files; name a part of it")
-                    return
-                yield file
-
-
-def _settings(file: Path, problems: list[str]) -> list[SourceSetting]:
+def _settings(text: SourceText, problems: list[str]) -> list[SourceSetting]:
     try:
-        if not file.is_file() or file.stat().st_size > FILE_MAX_BYTES:
-            return []
-        text = file.read_text(encoding="utf-8", errors="replace")
-        if not any(name in text.lower() for name in SETTINGS):
-            return []
-        if file.suffix in _CONFIGS:
-            return settings_in_config(text, SETTINGS)
-        return settings_in_python(text, SETTINGS)
-    except (OSError, SourceError) as error:
-        problems.append(f"{file}: cannot be read: {error}")
+        if text.suffix in CONFIGS:
+            return settings_in_config(text.text, SETTINGS)
+        return settings_in_python(text.text, SETTINGS)
+    except SourceError as error:
+        problems.append(f"{text.where}: cannot be read: {error}")
         return []
 
 
-def _place(file: Path, setting: SourceSetting) -> Place:
-    evidence = Evidence.CONFIG_FILE if file.suffix in _CONFIGS else Evidence.SOURCE
+def _place(text: SourceText, setting: SourceSetting) -> Place:
+    evidence = Evidence.CONFIG_FILE if text.suffix in CONFIGS else Evidence.SOURCE
     return Place(
-        where=f"{file}:{setting.line}: {setting.expression}",
+        where=f"{text.where}:{setting.line}: {setting.expression}",
         value=setting.value,
         certain=setting.certain,
         why=setting.why,

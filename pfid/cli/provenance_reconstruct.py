@@ -10,9 +10,16 @@ import click
 
 from pfid.bootstrap.launch import user_records
 from pfid.bootstrap.manifest_lookup import run_id_of
-from pfid.bootstrap.reconstruct import Reconstruction, from_config, from_logs, from_source
+from pfid.bootstrap.reconstruct import (
+    Reconstruction,
+    from_commit,
+    from_config,
+    from_logs,
+    from_source,
+)
 from pfid.cli.output import Cell, Exit, emit_json, note, table
 from pfid.cli.provenance_text import shown
+from pfid.domain.repository import GitFacts
 from pfid.policy.reconstruction import Evidence, Reconstructed
 from pfid.wire.record import RunRecord
 
@@ -31,6 +38,12 @@ EVIDENCE: Final = {
     type=click.Path(exists=True, path_type=Path),
     metavar="PATH",
     help="Source of the training: what it requested. [default: RUN's working directory]",
+)
+@click.option(
+    "--commit",
+    "revision",
+    metavar="REV",
+    help="Read the source as this commit holds it. [default: the working tree as it lies there]",
 )
 @click.option(
     "--model",
@@ -62,7 +75,8 @@ EVIDENCE: Final = {
 def command(ctx: click.Context, /, run: str | None, as_json: bool, **given: Any) -> None:
     """Gather what can still be told of a run that recorded nothing, each with its evidence.
 
-    Nothing of it is a record: the source may have changed, the libraries may be others than then.
+    Nothing of it is a record: the source may have changed (unless --commit names what ran), the
+    libraries may be others than then.
     Exit codes: 0 fine, 1 a claim contradicts what was requested, 2 nothing to look at, 3 nothing
     could be told.
     """
@@ -95,7 +109,12 @@ def _gather(record: RunRecord | None, given: Mapping[str, Any]) -> Reconstructio
             "name a RUN, --source, --model or --steps: there is nothing to look at"
         )
     found = Reconstruction()
-    if source is not None:
+    revision: str | None = given["revision"]
+    if revision is not None and source is None:
+        raise click.UsageError("--commit needs a source: name a RUN or --source")
+    if source is not None and revision is not None:
+        from_commit(found, source, os.environ, revision)
+    elif source is not None:
         from_source(found, source, os.environ)
     if given["model"] is not None:
         python = given["python"] or shutil.which("python3") or "python3"
@@ -113,7 +132,12 @@ def _json(found: Reconstruction, record: RunRecord | None) -> dict[str, Any]:
         "claims": [_claim_json(claim) for claim in found.claims],
         "code": None
         if code is None
-        else {"commit": code.commit, "dirty": code.dirty, "problem": code.problem.value or None},
+        else {
+            "read": "commit" if found.at_commit else "working_tree",
+            "commit": code.commit,
+            "dirty": code.dirty,
+            "problem": code.problem.value or None,
+        },
         "problems": found.problems,
     }
 
@@ -133,15 +157,25 @@ def _claim_json(claim: Reconstructed) -> dict[str, Any]:
 
 def _print(found: Reconstruction) -> None:
     code = found.code
-    if code is not None and code.commit is not None:
-        state = "with changes that no commit holds" if code.dirty else "clean"
-        note(f"the source as it lies there now, at {code.describe}, {state}: it may have changed")
+    if found.at_commit and code is not None:
+        note(f"the source as commit {code.describe} holds it; the working tree was not looked at")
+    elif code is not None:
+        note(
+            f"the source as it lies there now{_at(code)}: it may have changed since (--commit REV)"
+        )
     if not found.claims:
         return
     table(
         ("FIELD", "CLAIM", "VALUE", "EVIDENCE", "CERTAIN", "WHERE", "WHY"),
         [_row(claim) for claim in found.claims],
     )
+
+
+def _at(code: GitFacts) -> str:
+    if code.commit is None:
+        return ", in no repository that can be read"
+    state = "with changes that no commit holds" if code.dirty else "clean"
+    return f", at {code.describe}, {state}"
 
 
 def _row(claim: Reconstructed) -> tuple[str | Cell, ...]:

@@ -1,6 +1,7 @@
 """``pfid provenance reconstruct``: three kinds of evidence, each marked, none of them a record."""
 
 import json
+import subprocess
 import sys
 
 import pytest
@@ -121,3 +122,78 @@ def test_the_shape_is_that_of_the_readme(provenance, project, documented):
     said, _ = provenance.json("reconstruct", "--source", project)
     assert set(said) - {"schema"} == documented("`pfid provenance reconstruct`")
     assert set(said["claims"][0]) == documented("claim of `pfid provenance reconstruct`")
+
+
+def git(folder, *arguments):
+    identity = ("-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false")
+    argv = ["git", *identity, "-C", str(folder), *arguments]
+    return subprocess.run(argv, check=True, capture_output=True, text=True).stdout.strip()
+
+
+@pytest.fixture
+def history(project):
+    """Two commits, and a tree that is neither of them."""
+    (project / "deep").mkdir()
+    (project / "deep" / "c.yaml").write_text("experts_implementation: grouped_mm\n")
+    git(project, "init", "-q", "-b", "main")
+    git(project, "add", ".")
+    git(project, "commit", "-q", "-m", "flex")
+    then = git(project, "rev-parse", "HEAD")
+    (project / "train.py").write_text(SOURCE.replace("flex_attention", "sdpa"))
+    git(project, "rm", "-q", "-r", "deep")
+    git(project, "commit", "-q", "-a", "-m", "sdpa")
+    (project / "train.py").write_text(SOURCE.replace("flex_attention", "eager"))
+    (project / "more.py").write_text("untracked = 1\n")
+    return then
+
+
+def value(said, field="attn_implementation"):
+    return claims(said)[field, "requested"]["value"]
+
+
+def test_a_commit_is_read_as_it_is_and_the_tree_is_not_touched(provenance, project, history):
+    before = {p: p.read_bytes() for p in sorted(project.rglob("*")) if p.is_file()}
+    now, _ = provenance.json("reconstruct", "--source", project)
+    then, code = provenance.json("reconstruct", "--source", project, "--commit", history[:12])
+    assert (value(now), value(then), code) == ("eager", "flex_attention", 0)
+    assert value(then, "experts_implementation") == "grouped_mm"
+    assert (now["code"]["read"], now["code"]["dirty"]) == ("working_tree", True)
+    assert then["code"] == {"read": "commit", "commit": history, "dirty": False, "problem": None}
+    assert (
+        f"{history[:7]}:train.py:2:"
+        in claims(then)["attn_implementation", "requested"]["where"][-1]
+    )
+    assert {p: p.read_bytes() for p in sorted(project.rglob("*")) if p.is_file()} == before
+
+
+def test_a_part_of_the_tree_and_one_file_are_read_at_a_commit_too(provenance, project, history):
+    head, _ = provenance.json("reconstruct", "--source", project / "train.py", "--commit", "HEAD")
+    assert value(head) == "sdpa"
+    (project / "deep").mkdir()
+    below, _ = provenance.json("reconstruct", "--source", project / "deep", "--commit", history)
+    assert set(claims(below)) == {("experts_implementation", "requested")}
+
+
+@pytest.mark.parametrize("revision", ["no-such", "--output=x", "HEAD:train.py", "", "a\nb"])
+def test_what_names_no_commit_is_said(provenance, project, history, revision):
+    said = provenance("reconstruct", "--source", project, f"--commit={revision}")
+    assert said.exit_code == 3
+    assert "commit" in said.stderr
+    assert not (project / "x").exists()
+
+
+def test_a_place_that_the_commit_does_not_have_is_said(provenance, project, history):
+    said, code = provenance.json(
+        "reconstruct", "--source", project / "more.py", "--commit", history
+    )
+    assert code == 3
+    assert any("cannot be read" in problem for problem in said["problems"])
+
+
+def test_a_person_is_told_which_source_was_read(provenance, project, history):
+    said = provenance("reconstruct", "--source", project)
+    assert "as it lies there now, at" in said.stderr
+    assert "--commit REV" in said.stderr
+    said = provenance("reconstruct", "--source", project, "--commit", history)
+    assert f"as commit {history[:7]} holds it" in said.stderr
+    assert provenance("reconstruct", "--commit", history, "--model", "x").exit_code == 2
