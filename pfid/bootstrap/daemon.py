@@ -14,6 +14,7 @@ from typing import Final
 
 from pfid.adapters.clocks import SystemClock
 from pfid.adapters.control_server import ControlServer
+from pfid.adapters.memory_room import MemoryRooms
 from pfid.adapters.oom_counter import OomCounter
 from pfid.adapters.own_log import OwnLog
 from pfid.adapters.pidfd_poll import PidfdPoller
@@ -238,6 +239,7 @@ def build(place: Place, config: Config, environ: MutableMapping[str, str]) -> Da
             processes=processes,
             deaths=poller,
             oom=OomCounter(),
+            memory=MemoryRooms(),
             store=StoreJoint(store, None if place.history is None else RunHistory(place.history)),
             reader=reader,
             replies=server,

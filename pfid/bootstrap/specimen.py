@@ -68,6 +68,8 @@ def specimen_snapshot() -> Snapshot:
                     resident_bytes=1 << 30,
                     read_bytes=1,
                     written_bytes=1,
+                    memory_limit_bytes=1 << 36,
+                    memory_available_bytes=1 << 35,
                 ),
                 recent_step_s=(10.0,) * 16,
                 achieved=Achieved(

@@ -77,4 +77,5 @@ class Finishing:
         place = run.oom_place
         if place is not None and all(r.oom_place != place for r in core.runs.values()):
             core.ports.oom.forget(place)
+            core.ports.memory.forget(place)
         core.snapshot_stale = True

@@ -133,6 +133,32 @@ class OomPort(Protocol):
         ...
 
 
+class MemoryRoom(Protocol):
+    """What there is of memory where it is scantest."""
+
+    @property
+    def limit_bytes(self) -> int:
+        """Of the box, or a cgroup's limit."""
+        ...
+
+    @property
+    def available_bytes(self) -> int:
+        """What the kernel could still give of it."""
+        ...
+
+
+class MemoryPort(Protocol):
+    """Memory of the box and of cgroups."""
+
+    def room(self, place: str | None) -> MemoryRoom | None:
+        """For whoever is in the cgroup that counts its OOM kills at ``place``."""
+        ...
+
+    def forget(self, place: str) -> None:
+        """No run is there any more."""
+        ...
+
+
 class StorePort(Protocol):
     """The state on disk; answers come as messages."""
 
@@ -245,6 +271,7 @@ class Ports:
     processes: ProcessPort
     deaths: DeathPort
     oom: OomPort
+    memory: MemoryPort
     store: StorePort
     reader: ReaderPort
     replies: ReplyPort

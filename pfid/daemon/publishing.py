@@ -136,7 +136,7 @@ def resources(run: TrackedRun) -> Resources | None:
     if not readings and not run.usage.gone_cpu_s:
         return None
     ios = [m.io for m in run.members.values() if m.io is not None]
-    usage = run.usage
+    usage, room = run.usage, run.room if run.members else None
     known = bool(ios) or bool(usage.gone_read_bytes or usage.gone_written_bytes)
     return Resources(
         processes=len(run.members),
@@ -146,4 +146,6 @@ def resources(run: TrackedRun) -> Resources | None:
         written_bytes=usage.gone_written_bytes + sum(i.written_bytes for i in ios)
         if known
         else None,
+        memory_limit_bytes=None if room is None else room.limit_bytes,
+        memory_available_bytes=None if room is None else room.available_bytes,
     )

@@ -10,7 +10,7 @@ from pfid.analysis.gpu_past import GpuPastKeeper
 from pfid.analysis.launch_windows import LaunchWindows
 from pfid.analysis.recent_steps import RecentSteps
 from pfid.analysis.step_statistics import StepStatistics
-from pfid.daemon.ports import HeldProcess, IoReading, ProcessReading
+from pfid.daemon.ports import HeldProcess, IoReading, MemoryRoom, ProcessReading
 from pfid.domain.names import RunId
 from pfid.domain.outcome import Outcome
 from pfid.domain.run import OperatorStop, Run, RunEnd, RunState
@@ -135,6 +135,7 @@ class TrackedRun:
         version: counts up with every new piece of evidence.
         oom_place: where its cgroup counts OOM kills.
         oom_seen: (monotonic time, count) of the last look and of an older one.
+        room: memory where the run's is scantest, as last shown.
         gpus: what the GPUs it is or was on did meanwhile, by uuid.
     """
 
@@ -173,6 +174,7 @@ class TrackedRun:
     judged: dict[str, Judged] = field(default_factory=dict)
     oom_place: str | None = None
     oom_seen: deque[tuple[float, int | None]] = field(default_factory=deque)
+    room: MemoryRoom | None = None
     version: int = 0
     regime_while_alive: Outcome | None = None
     gpus: dict[str, GpuPastKeeper] = field(default_factory=dict)

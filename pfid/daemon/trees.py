@@ -12,6 +12,7 @@ from typing import Final
 from pfid.daemon.core import Core
 from pfid.daemon.deaths import Deaths
 from pfid.daemon.judging import Judging
+from pfid.daemon.ports import MemoryRoom
 from pfid.daemon.tracked import Member, TrackedRun
 from pfid.domain.names import RunId
 from pfid.domain.process_stat import ProcStat
@@ -33,6 +34,9 @@ STOPPED: Final = "T"
 MEMBERS_MAX: Final = 4096
 """Processes held for one run; a fork bomb must not take all descriptors."""
 COMM_CHARS: Final = 32
+ROOM_STEP: Final = 0.01
+"""Share of a limit by which the memory that is left must change for readers to be told: on a quiet
+box it changes with every look, and runs would be shown anew for it."""
 
 
 class Trees:
@@ -105,10 +109,13 @@ class Trees:
         yield from self._discover()
         now_s = core.monotonic_s()
         counts: dict[str | None, int | None] = {}
+        rooms: dict[str | None, MemoryRoom | None] = {}
         for run in list(core.living()):
             if run.oom_place not in counts:
                 counts[run.oom_place] = self._deaths.read_oom(run)
+                rooms[run.oom_place] = core.ports.memory.room(run.oom_place)
             self._deaths.note_oom(run, counts[run.oom_place], now_s)
+            _note_room(run, rooms[run.oom_place])
             self._forget_founders(run, now_s)
             self._add_up(run)
             yield
@@ -221,3 +228,15 @@ class Trees:
             self._judging.poke(run, ("run",))
             self._core.touch(run)
         self._core.snapshot_stale = True
+
+
+def _note_room(run: TrackedRun, room: MemoryRoom | None) -> None:
+    """Take what is left of memory, if that is news."""
+    before = run.room
+    if before is None or room is None:
+        told = before is not room
+    else:
+        moved = abs(room.available_bytes - before.available_bytes)
+        told = before.limit_bytes != room.limit_bytes or moved > ROOM_STEP * room.limit_bytes
+    if told:
+        run.room, run.view = room, None

@@ -21,13 +21,21 @@ from pfid.domain.verdict import Entity, Figure
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resources:
-    """What a run's process tree uses. A value that could not be read is None, never 0."""
+    """What a run's process tree uses. A value that could not be read is None, never 0.
+
+    Attributes:
+        memory_limit_bytes: of the box, or of a cgroup above the run, whichever is nearest to
+            being full.
+        memory_available_bytes: what the kernel could still give of it; file caches count as free.
+    """
 
     processes: int
     cpu_seconds: float | None = None
     resident_bytes: int | None = None
     read_bytes: int | None = None
     written_bytes: int | None = None
+    memory_limit_bytes: int | None = None
+    memory_available_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -144,7 +144,13 @@ def _view(i: int, run_id: str, at_s: float) -> RunView:
         baseline=Baseline(median_s=19.75, source=BaselineSource.EARLIER_RUNS, n=900),
         slowdown_ratio=1.01,
     )
-    used = Resources(processes=8, cpu_seconds=at_s - NOW_S + i, resident_bytes=8 << 30)
+    used = Resources(
+        processes=8,
+        cpu_seconds=at_s - NOW_S + i,
+        resident_bytes=8 << 30,
+        memory_limit_bytes=1 << 40,
+        memory_available_bytes=1 << 39,
+    )
     return replace(view, resources=used)
 
 

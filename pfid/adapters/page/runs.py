@@ -33,6 +33,16 @@ WRITTEN: Final = Spec(
     "pfid_run_written_bytes_total", COUNTER, "Bytes written; absent where the kernel refuses."
 )
 RESIDENT: Final = Spec("pfid_run_resident_memory_bytes", GAUGE, "Resident memory of the tree.")
+MEMORY_LIMIT: Final = Spec(
+    "pfid_run_memory_limit_bytes",
+    GAUGE,
+    "Memory of the box, or a cgroup's limit over the run, whichever is nearest to being full.",
+)
+MEMORY_LEFT: Final = Spec(
+    "pfid_run_memory_available_bytes",
+    GAUGE,
+    "What the kernel could still give of it, to 1 %; file caches count as free.",
+)
 PROCESSES: Final = Spec("pfid_run_processes", GAUGE, "Processes in the run's tree.")
 SAMPLER: Final = "proc"
 """Name of the sampler whose age decides whether figures of a tree may still be shown."""
@@ -74,8 +84,8 @@ def families(views: Sequence[RunView], cache: LabelCache, *, fresh: bool) -> Ite
 
 
 def _resources(known: Sequence[tuple[Resources | None, Labels]]) -> Iterator[Family]:
-    specs = (CPU, READ, WRITTEN, RESIDENT, PROCESSES)
-    cpu, read, written, resident, processes = made = tuple(Family(spec) for spec in specs)
+    specs = (CPU, READ, WRITTEN, RESIDENT, MEMORY_LIMIT, MEMORY_LEFT, PROCESSES)
+    cpu, read, written, resident, limit, left, processes = made = tuple(Family(s) for s in specs)
     for uses, labels in known:
         if uses is None:
             continue
@@ -83,6 +93,8 @@ def _resources(known: Sequence[tuple[Resources | None, Labels]]) -> Iterator[Fam
         read.add_known(uses.read_bytes, labels)
         written.add_known(uses.written_bytes, labels)
         resident.add_known(uses.resident_bytes, labels)
+        limit.add_known(uses.memory_limit_bytes, labels)
+        left.add_known(uses.memory_available_bytes, labels)
         processes.add(uses.processes, labels)
     yield from made
 

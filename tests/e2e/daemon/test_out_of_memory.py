@@ -9,14 +9,18 @@ import signal
 import subprocess
 import sys
 import time
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from pfid.formats.exposition import samples
+
 pytestmark = [pytest.mark.root, pytest.mark.full]
 LIMIT_BYTES = 64 * 1024 * 1024
 EATER = "import sys; sys.stdin.readline(); held = bytearray(b'x') * 400_000_000"
+HOLDER = "import sys; sys.stdin.readline(); held = bytearray(b'x') * 40_000_000; sys.stdin.read()"
 PARENT = f"""
 import subprocess, sys
 eater = subprocess.Popen([sys.executable, "-c", {EATER!r}], stdin=subprocess.PIPE, text=True)
@@ -135,3 +139,25 @@ def test_a_kill_by_hand_in_the_same_cgroup_is_no_kill_for_memory(box, cgroup):
     assert cgroup.kills() == 0
     assert (end["kind"], end["signal"]) == ("signaled", signal.SIGKILL)
     box.until("it is told", lambda: box.reasons("killed")[-1:] == ["killed_by_signal"])
+
+
+def test_the_limit_over_a_run_and_what_is_left_of_it_stand_on_the_page(box, cgroup):
+    grows = box.child(sys.executable, "-c", HOLDER, stdin=-1)
+    cgroup.take(grows.pid)
+    url = box.register(grows.pid, "grows").metrics_url
+
+    def shown():
+        page = urllib.request.urlopen(url).read().decode()
+        found = {s.name: s.value for s in samples(page) if s.labels.get("run") == "grows"}
+        names = ("pfid_run_memory_limit_bytes", "pfid_run_memory_available_bytes")
+        return tuple(found[name] for name in names) if names[0] in found else None
+
+    limit, left = box.until("something is told", shown)
+    assert 0 < left <= limit
+    _go(grows)
+    box.until("the cgroup's own limit is nearest", lambda: shown()[0] == LIMIT_BYTES)
+    _, left = shown()
+    assert 0 < left < 0.4 * LIMIT_BYTES
+    assert cgroup.kills() == 0
+    grows.kill()
+    grows.wait()

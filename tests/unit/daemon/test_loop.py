@@ -99,6 +99,7 @@ class World:
         self.submitted: list[tuple] = []
         self.pages: list[bool] = []
         self.page_wait_s = 5.0
+        self.room = None
         self.notified: list[str] = []
         self.trouble: list[BaseException] = []
         core = Core(
@@ -148,6 +149,7 @@ class World:
             ),
             deaths=SimpleNamespace(watch=nothing, unwatch=nothing),
             oom=SimpleNamespace(box=nothing, place_of=nothing, cgroup=nothing, forget=nothing),
+            memory=SimpleNamespace(room=lambda _place: self.room, forget=nothing),
             store=SimpleNamespace(
                 submit=submit,
                 find_events=nothing,
@@ -334,6 +336,36 @@ def test_quiet_children_are_read_seldom_and_roots_and_busy_ones_in_every_sweep(w
             trees.go_on()
     assert looks["root"] == looks["busy"] == sweeps
     assert sweeps / QUIET_EVERY <= looks["quiet"] <= 2 + sweeps / QUIET_EVERY
+
+
+def test_memory_that_is_left_is_told_when_it_changed_by_more_than_it_always_does(world):
+    def swept(available_bytes):
+        world.room = SimpleNamespace(limit_bytes=1_000, available_bytes=available_bytes)
+        world.turn(seconds=JOBS[SWEEP] + JOB_SLACK_S)
+        while world.loop._parts.trees.busy:
+            world.loop._parts.trees.go_on()
+        (view,) = world.loop.snapshot().runs
+        return view, view.resources.memory_available_bytes
+
+    world.register()
+    first, told = swept(500)
+    assert (first.resources.memory_limit_bytes, told) == (1_000, 500)
+    world.core.runs["n-1"].root.held.read = lambda reading=world.core.runs["n-1"].root.reading: (
+        reading
+    )
+    swept(500)
+    before, told = swept(505)
+    assert told == 500
+    again, told = swept(495)
+    assert told == 500
+    assert again is before, "nothing of the run is made anew for it"
+    assert swept(480)[1] == 480
+    world.room = None
+    world.turn(seconds=JOBS[SWEEP] + JOB_SLACK_S)
+    while world.loop._parts.trees.busy:
+        world.loop._parts.trees.go_on()
+    (view,) = world.loop.snapshot().runs
+    assert view.resources.memory_available_bytes is None
 
 
 def _news():
