@@ -1,27 +1,38 @@
-"""Proves the checks of a stage, lets each look at one world, and says what may be believed."""
+"""Proves the checks of a stage, lets each look at one world, and says what may be believed.
+
+Third-party checks are among them; theirs are proven and run in the plugin worker.
+"""
 
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
-from pfid.bootstrap.selftest import Bench, prove_gates, take_stock
+from pfid.bootstrap.foreign_judging import ForeignChecks
+from pfid.bootstrap.selftest import Bench, merged, prove_gates, shipped_names, take_stock
 from pfid.config.model import Config
+from pfid.domain.errors import ConfigError
 from pfid.domain.gate import Gate, GateState
 from pfid.domain.names import CheckName
 from pfid.domain.outcome import Outcome
 from pfid.domain.snapshot import VerdictView
 from pfid.domain.verdict import Verdict
-from pfid.host.plugins import Registered
+from pfid.host.plugins import UNKNOWN_STAGE, Registry
 from pfid.host.proofs import ProofBook
 from pfid.policy.evaluate import run_check
-from pfid.spec.check import Stage
+from pfid.policy.views import Described
+from pfid.spec.check import Severity, Stage
 from pfid.spec.reasons import UNPROVEN
 from pfid.spec.world import World
 
 AT_ONCE: Final = 4
+LOST: Final = (
+    "When it fires: mend or remove the plugin, or name it in the spec's `optional` if it is not"
+    " about this."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +62,7 @@ class Judging:
         proofs: file in which proofs are kept between two looks.
         optional: checks whose UNKNOWN does not count.
         told: called with each verdict as it comes, from its thread.
+        only: names of the checks that are asked; all of the stage if empty.
     """
 
     stage: Stage
@@ -58,28 +70,115 @@ class Judging:
     proofs: Path
     optional: Collection[str] = ()
     told: Callable[[Judged], None] = lambda _: None
+    only: Collection[str] = ()
+
+    def asks(self, name: str) -> bool:
+        """Whether that check is asked."""
+        return not self.only or name in self.only
+
+
+class Explained(Described, Protocol):
+    """A check, or the description of one that runs elsewhere."""
+
+    @property
+    def runbook(self) -> str:
+        """What it fails on and what to do."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Chosen:
+    """One check that is enabled.
+
+    Attributes:
+        check: what it is.
+        gate: whether it may be believed.
+        look: lets it look at the world.
+    """
+
+    check: Explained
+    gate: Gate
+    look: Callable[[World], Verdict]
 
 
 def judge_stage(world: World, how: Judging) -> tuple[Judged, ...]:
-    """Let every enabled check of the stage look; in order of their names."""
+    """Let every enabled check of the stage look; in order of their names.
+
+    Raises:
+        ConfigError: if ``how.optional`` speaks of a check that does not exist.
+    """
     registry = take_stock(how.config, (how.stage,))
+    with ForeignChecks(registry, how.stage, how.config) as foreign:
+        chosen = [*_own(registry, how), *_theirs(foreign, how)]
+        lost = _unusable(registry, foreign, how.stage)
+        _refuse_unknown(how.optional, chosen, lost)
+
+        def judge(one: _Chosen) -> Judged:
+            proven = one.gate.state is GateState.PROVEN
+            verdict = one.look(world) if proven else _unproven(one.gate)
+            judged = _judged(one.check, verdict, world, proven=proven, how=how)
+            how.told(judged)
+            return judged
+
+        enabled = [one for one in chosen if one.gate.state is not GateState.DISABLED]
+        with ThreadPoolExecutor(AT_ONCE, thread_name_prefix=f"pfid-{how.stage.value}") as pool:
+            judged = [*pool.map(judge, enabled)]
+    for gate in (gate for gate in lost if how.asks(str(gate.check))):
+        stand_in = _Lost(gate, how.stage)
+        judged.append(_judged(stand_in, _unproven(gate), world, proven=False, how=how))
+        how.told(judged[-1])
+    return tuple(sorted(judged, key=lambda j: str(j.view.check)))
+
+
+def _own(registry: Registry, how: Judging) -> Iterator[_Chosen]:
     bench = Bench(config=how.config, book=ProofBook(how.proofs))
-    gates = {str(g.check): g for g in prove_gates(registry.checks, bench)}
-
-    def judge(registered: Registered) -> Judged:
-        judged = _judged(registered, gates[registered.check.name], world, how)
-        how.told(judged)
-        return judged
-
-    enabled = [r for r in registry.checks if gates[r.check.name].state is not GateState.DISABLED]
-    with ThreadPoolExecutor(AT_ONCE, thread_name_prefix=f"pfid-{how.stage.value}") as pool:
-        return tuple(pool.map(judge, enabled))
+    asked = [r for r in registry.checks if how.asks(r.check.name)]
+    gates = {str(g.check): g for g in prove_gates(asked, bench)}
+    for registered in asked:
+        check = registered.check
+        yield _Chosen(check=check, gate=gates[check.name], look=partial(run_check, check))
 
 
-def _judged(registered: Registered, gate: Gate, world: World, how: Judging) -> Judged:
-    check = registered.check
-    proven = gate.state is GateState.PROVEN
-    verdict = run_check(check, world) if proven else _unproven(gate)
+def _theirs(foreign: ForeignChecks, how: Judging) -> Iterator[_Chosen]:
+    for info, gate in foreign.checks:
+        if how.asks(info.name):
+            yield _Chosen(check=info, gate=gate, look=partial(foreign.evaluate, info.name))
+
+
+def _unusable(registry: Registry, foreign: ForeignChecks, stage: Stage) -> tuple[Gate, ...]:
+    """What cannot even be tried: it may have been the one check that matters."""
+    problems = (*registry.problems, *foreign.problems)
+    gates = [p.gate() for p in problems if p.stage in (UNKNOWN_STAGE, stage.value)]
+    return tuple(merged(gates, shipped_names(registry)))
+
+
+def _refuse_unknown(
+    optional: Collection[str], chosen: Sequence[_Chosen], lost: Sequence[Gate]
+) -> None:
+    known = {str(one.check.name) for one in chosen} | {str(gate.check) for gate in lost}
+    wrong = [name for name in optional if name not in known]
+    if wrong:
+        raise ConfigError(tuple(f"optional: there is no check {name}" for name in wrong))
+
+
+@dataclass(frozen=True, slots=True)
+class _Lost:
+    """Stands for a check that cannot be loaded."""
+
+    gate: Gate
+    stage: Stage
+    severity: Severity = Severity.CRITICAL
+    runbook: str = LOST
+
+    @property
+    def name(self) -> str:
+        """What it would have been called."""
+        return self.gate.check
+
+
+def _judged(
+    check: Explained, verdict: Verdict, world: World, *, proven: bool, how: Judging
+) -> Judged:
     now_s = time.time()
     view = VerdictView(
         check=CheckName(check.name),

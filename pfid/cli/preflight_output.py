@@ -73,7 +73,7 @@ def _explain(judged: Judged) -> None:
         for line in text.splitlines()[-20:]:
             click.echo(f"    {printable(line, _LINE_CHARS)}")
     if judged.remedy:
-        click.echo(f"  -> {judged.remedy}")
+        click.echo(f"  -> {printable(judged.remedy, 4 * _LINE_CHARS)}")
 
 
 def mutants_json(results: Sequence[MutantResult]) -> dict[str, Any]:

@@ -122,6 +122,11 @@ class PluginHost:
             loading = any(p.stage is Stage.LOADING for p in self._plugins)
             return not loading and self._next_unproven() is None and self._proving is None
 
+    @property
+    def up(self) -> bool:
+        """Whether there is a worker to ask."""
+        return self._generation != 0
+
     def wait_settled(self, timeout_s: float) -> bool:
         """Wait until :attr:`settled`; False if it took longer."""
         with self._settled:

@@ -16,8 +16,11 @@ __all__ = ["Judged", "judge_project", "ready", "remedy_of", "unknown_optional"]
 
 
 def unknown_optional(project: Project, config: Config) -> list[str]:
-    """Names in the spec's ``optional`` that no check has."""
-    known = {r.check.name for r in take_stock(config, (Stage.PREFLIGHT,)).checks}
+    """Names in the spec's ``optional`` that no check has; what plugins bring is known later."""
+    registry = take_stock(config, (Stage.PREFLIGHT,))
+    if registry.foreign or registry.problems:
+        return []
+    known = {r.check.name for r in registry.checks}
     return [name for name in project.spec.optional if name not in known]
 
 
@@ -35,6 +38,9 @@ def judge_project(
         config: limits, and which checks are disabled.
         run_tests: whether the project's tests may be run.
         told: called with each verdict as it comes, from its thread.
+
+    Raises:
+        ConfigError: if the spec's ``optional`` names a check that neither pfid nor a plugin has.
     """
     how = Judging(
         stage=Stage.PREFLIGHT,

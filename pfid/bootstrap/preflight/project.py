@@ -91,11 +91,19 @@ class Project:
         more: Mapping[str, str] | None = None,
     ) -> PythonAnswer:
         """Ask it in another folder: a copy of the project."""
-        name = self.spec.python
-        named = str(self.path(name)) if "/" in name else name
-        python = PythonIntrospection(named or None, {**self.environ, **(more or {})}, str(folder))
+        python = self._python(folder, more or {})
         known = {"folder": str(folder), "probes": str(PROBES), **asked}
         return python.ask(question, _json(known), deadline_s=deadline_s)
+
+    @property
+    def interpreter(self) -> PythonIntrospection:
+        """The training interpreter, as a check may ask it."""
+        return self._python(self.folder, {})
+
+    def _python(self, folder: Path, more: Mapping[str, str]) -> PythonIntrospection:
+        name = self.spec.python
+        named = str(self.path(name)) if "/" in name else name
+        return PythonIntrospection(named or None, {**self.environ, **more}, str(folder))
 
 
 def _json(value: Any) -> Any:

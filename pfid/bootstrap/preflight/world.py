@@ -48,6 +48,8 @@ def project_world(project: Project, *, run_tests: bool = True) -> World:
     return World(
         subject=Entity(EntityKind.PROJECT, project.name),
         clock=SystemClock(),
+        git=project.repository,
+        python=project.interpreter,
         tree=LookedAtOnce(lambda: tree_facts(project)),
         suite=LookedAtOnce(lambda: suite_facts(project, run=run_tests)),
         cache_key=LookedAtOnce(lambda: cache_key_facts(project)),
