@@ -1,9 +1,18 @@
 """Verdicts of the watch checks. One whose gate is not proven is never shown as passing."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final
 
-from pfid.adapters.page.family import COUNTER, GAUGE, SUMMARY, Family, Labels, Spec, untrusted
+from pfid.adapters.page.family import (
+    COUNTER,
+    GAUGE,
+    SUMMARY,
+    Family,
+    Labels,
+    Spec,
+    shared,
+    untrusted,
+)
 from pfid.adapters.page.run_labels import LabelCache
 from pfid.domain.gate import GateState
 from pfid.domain.outcome import Outcome, worst
@@ -31,17 +40,20 @@ def families(
 ) -> Iterator[Family]:
     """Verdicts about the exported runs, the GPUs and the box."""
     gates = gate_states(snapshot.gates)
-    shown = (
+    applying = (
         verdict
         for verdict in snapshot.verdicts
         if verdict.synthetic is synthetic and _shown(verdict, exported, gates)
     )
     failing, unknown, reason = Family(FAILING), Family(UNKNOWN), Family(REASON)
-    for labels, outcome, why in _folded(shown, cache, gates):
-        failing.add(1 if outcome is Outcome.FAIL else 0, labels)
-        unknown.add(1 if outcome is Outcome.UNKNOWN else 0, labels)
-        if outcome is not Outcome.PASS:
-            reason.add(1, labels.wider(reason=untrusted(why)))
+    said = _folded(applying, cache, gates)
+    failing.add_all(("", labels, 1 if what is Outcome.FAIL else 0) for labels, what, _ in said)
+    unknown.add_all(("", labels, 1 if what is Outcome.UNKNOWN else 0) for labels, what, _ in said)
+    reason.add_all(
+        ("", labels.wider(reason=untrusted(why)), 1)
+        for labels, what, why in said
+        if what is not Outcome.PASS
+    )
     yield from (failing, unknown, reason)
 
 
@@ -50,7 +62,7 @@ def costs(snapshot: Snapshot) -> Iterator[Family]:
     specs = (LAST_RUN, DURATION, TIMEOUTS, ERRORS, FIRINGS)
     last_run, duration, timeouts, errors, firings = made = tuple(Family(spec) for spec in specs)
     for cost in snapshot.costs:
-        labels = Labels(check=cost.check)
+        labels = shared(check=cost.check)
         last_run.add_known(cost.last_run_s, labels)
         duration.add(cost.runs, labels, "_count")
         duration.add(cost.seconds, labels, "_sum")
@@ -62,7 +74,7 @@ def costs(snapshot: Snapshot) -> Iterator[Family]:
 
 def _folded(
     verdicts: Iterable[VerdictView], cache: LabelCache, gates: Mapping[str, GateState]
-) -> Iterable[tuple[Labels, Outcome, str]]:
+) -> Collection[tuple[Labels, Outcome, str]]:
     """One answer a series: verdicts that share their labels are combined, the worst wins."""
     found: dict[str, tuple[Labels, Outcome, str]] = {}
     for verdict in verdicts:
@@ -87,5 +99,5 @@ def _labels(verdict: VerdictView, cache: LabelCache) -> Labels:
     if verdict.entity.kind is EntityKind.RUN:
         return cache.of(verdict.entity.id).check(verdict.check)
     if verdict.entity.kind is EntityKind.GPU:
-        return Labels(check=verdict.check, uuid=untrusted(verdict.entity.id))
-    return Labels(check=verdict.check)
+        return shared(check=verdict.check, uuid=untrusted(verdict.entity.id))
+    return shared(check=verdict.check)

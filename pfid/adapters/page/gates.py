@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import fields
 from typing import Final
 
-from pfid.adapters.page.family import GAUGE, Family, Labels, Spec
+from pfid.adapters.page.family import GAUGE, Family, Spec, shared
 from pfid.domain.gate import GateState, ProvenTo
 from pfid.domain.snapshot import Snapshot
 
@@ -30,16 +30,16 @@ def families(snapshot: Snapshot) -> Iterator[Family]:
     gates, proven, proof, success = (Family(s) for s in (GATES, PROVEN, PROOF, LAST_SUCCESS))
     states = Counter(gate.state for gate in snapshot.gates)
     for state in GateState:
-        gates.add(states[state], Labels(state=state.value))
+        gates.add(states[state], shared(state=state.value))
     for gate in snapshot.gates:
         for leg in LEGS:
             answer = getattr(gate.proven_to, leg)
             if answer is not None:
-                proven.add(1 if answer else 0, Labels(check=gate.check, leg=leg))
-        proof.add_known(gate.proven_at_s, Labels(check=gate.check))
+                proven.add(1 if answer else 0, shared(check=gate.check, leg=leg))
+        proof.add_known(gate.proven_at_s, shared(check=gate.check))
     for leg, at_s in sorted(snapshot.health.selftest_last_success_s.items()):
-        success.add(at_s, Labels(leg=leg))
+        success.add(at_s, shared(leg=leg))
     detection = Family(DETECTION)
     for leg, seconds in sorted(snapshot.health.selftest_detection_s.items()):
-        detection.add(seconds, Labels(leg=leg))
+        detection.add(seconds, shared(leg=leg))
     yield from (gates, proven, proof, success, detection)

@@ -5,10 +5,9 @@ are not shown at all.
 """
 
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import Final
 
-from pfid.adapters.page.family import COUNTER, GAUGE, Family, Labels, Spec, untrusted
+from pfid.adapters.page.family import COUNTER, GAUGE, Family, Labels, Spec, shared, untrusted
 from pfid.domain.gpu import THROTTLE_REASONS, GpuSample
 from pfid.domain.gpu_view import GpusView, GpuView
 
@@ -75,7 +74,7 @@ def families(view: GpusView | None, runs: frozenset[str]) -> Iterator[Family]:
     if view is None:
         return
     yield from _driver(view)
-    gpus = [(gpu, _of_gpu(gpu.facts.uuid)) for gpu in view.gpus]
+    gpus = [(gpu, shared(uuid=untrusted(gpu.facts.uuid))) for gpu in view.gpus]
     yield from _facts(gpus)
     fresh = [(gpu, labels, gpu.last) for gpu, labels in gpus if gpu.last is not None]
     yield from _figures([(labels, last) for _, labels, last in fresh])
@@ -83,14 +82,8 @@ def families(view: GpusView | None, runs: frozenset[str]) -> Iterator[Family]:
     yield from _errors(gpus)
     absent = Family(ABSENT)
     for count in view.absent:
-        absent.add(count.count, Labels(field=count.field, reason=count.reason))
+        absent.add(count.count, shared(field=count.field, reason=count.reason))
     yield absent
-
-
-@lru_cache(maxsize=128)
-def _of_gpu(uuid: str) -> Labels:
-    """Labels of one GPU, made once with all that is made wider of them."""
-    return Labels(uuid=untrusted(uuid))
 
 
 def _driver(view: GpusView) -> Iterator[Family]:
@@ -99,7 +92,7 @@ def _driver(view: GpusView) -> Iterator[Family]:
     if view.driver:
         info.add(
             1,
-            Labels(driver_version=untrusted(view.driver), nvml_version=untrusted(view.library)),
+            shared(driver_version=untrusted(view.driver), nvml_version=untrusted(view.library)),
         )
     expected, visible = Family(EXPECTED), Family(VISIBLE)
     expected.add_known(view.expected)
@@ -119,7 +112,7 @@ def _facts(gpus: list[tuple[GpuView, Labels]]) -> Iterator[Family]:
         facts = gpu.facts
         info.add(
             1,
-            Labels(
+            shared(
                 **labels.pairs,
                 gpu=str(facts.index),
                 name=untrusted(facts.name),
@@ -171,7 +164,7 @@ def _processes(fresh: list[tuple[GpuView, Labels]], runs: frozenset[str]) -> Ite
         processes.add(len(gpu.holders), labels)
         unseen.add(sum(h.visible is False for h in gpu.holders), labels)
         for run_id, used in _by_run(gpu, runs).items():
-            of_runs.add(used, Labels(run=run_id, **labels.pairs))
+            of_runs.add(used, shared(run=run_id, **labels.pairs))
     yield from (processes, unseen, of_runs)
 
 

@@ -2,11 +2,10 @@
 
 import platform
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
 from typing import Final
 
 from pfid import __version__
-from pfid.adapters.page.family import COUNTER, GAUGE, SUMMARY, Family, Labels, Spec, untrusted
+from pfid.adapters.page.family import COUNTER, GAUGE, SUMMARY, Family, Spec, shared, untrusted
 from pfid.adapters.revision import revision
 from pfid.domain.snapshot import DaemonHealth, PluginView, SamplerView, Snapshot
 
@@ -51,37 +50,22 @@ LEVELS: Final = ("debug", "info", "warning", "error", "critical")
 def families(snapshot: Snapshot, dropped: Mapping[str, int]) -> Iterator[Family]:
     """Everything about the daemon but its clock, which is served live."""
     build = Family(BUILD)
-    build.add(1, _build_labels())
+    build.add(
+        1,
+        shared(version=__version__, revision=revision(), python_version=platform.python_version()),
+    )
     yield build
     yield from _loop(snapshot.health)
     yield from _samplers(snapshot.samplers)
     yield from _plugins(snapshot.plugins, snapshot.health)
     log = Family(LOG)
     for level in LEVELS:
-        log.add(snapshot.health.log_messages.get(level, 0), _of_level(level))
+        log.add(snapshot.health.log_messages.get(level, 0), shared(level=level))
     yield log
     left_out = Family(DROPPED)
     for name, n in dropped.items():
-        left_out.add(n + snapshot.health.dropped_series.get(name, 0), _of_family(name))
+        left_out.add(n + snapshot.health.dropped_series.get(name, 0), shared(family=name))
     yield left_out
-
-
-@lru_cache
-def _of_family(name: str) -> Labels:
-    """Made once a family: escaping them anew was a third of a small page."""
-    return Labels(family=name)
-
-
-@lru_cache
-def _of_level(level: str) -> Labels:
-    return Labels(level=level)
-
-
-@lru_cache(maxsize=1)
-def _build_labels() -> Labels:
-    return Labels(
-        version=__version__, revision=revision(), python_version=platform.python_version()
-    )
 
 
 def stale(snapshot: Snapshot, sampler: str, intervals: float = 3.0) -> bool:
@@ -114,7 +98,7 @@ def _samplers(samplers: tuple[SamplerView, ...]) -> Iterator[Family]:
     specs = (SAMPLED, INTERVAL, SAMPLER_ERRORS, SAMPLER_TIMEOUTS)
     sampled, interval, errors, timeouts = made = tuple(Family(spec) for spec in specs)
     for view in samplers:
-        labels = Labels(sampler=untrusted(view.name))
+        labels = shared(sampler=untrusted(view.name))
         sampled.add_known(view.last_success_s, labels)
         interval.add(view.interval_s, labels)
         errors.add(view.errors, labels)
@@ -126,12 +110,12 @@ def _plugins(plugins: tuple[PluginView, ...], health: DaemonHealth) -> Iterator[
     """A counter that is born at 1 has not increased, so every hook of every plugin stands at 0."""
     info, errors, ends = Family(PLUGIN), Family(PLUGIN_ERRORS), Family(WORKER_ENDS)
     for view in {view.name: view for view in plugins}.values():
-        info.add(1, Labels(plugin=untrusted(view.name), version=untrusted(view.version)))
+        info.add(1, shared(plugin=untrusted(view.name), version=untrusted(view.version)))
     names = dict.fromkeys((*(view.name for view in plugins), *health.plugin_errors))
     for name in list(names)[:PLUGINS_MAX]:
         by_hook = health.plugin_errors.get(name, {})
         for hook in HOOKS:
-            errors.add(by_hook.get(hook, 0), Labels(plugin=untrusted(name), hook=hook))
+            errors.add(by_hook.get(hook, 0), shared(plugin=untrusted(name), hook=hook))
     for cause in ENDS:
-        ends.add(health.plugin_worker_ends.get(cause, 0), Labels(cause=cause))
+        ends.add(health.plugin_worker_ends.get(cause, 0), shared(cause=cause))
     yield from (info, errors, ends)

@@ -63,8 +63,9 @@ def families(views: Sequence[RunView], cache: LabelCache, *, fresh: bool) -> Ite
     info, state, world = Family(INFO), Family(STATE), Family(WORLD_SIZE)
     for view, labels in known:
         info.add(1, labels.info or labels.learn(_info(view.run)))
-        for value, state_labels in labels.states:
-            state.add(1 if view.state is value else 0, state_labels)
+        state.add_all(
+            ("", of_state, 1 if view.state is value else 0) for value, of_state in labels.states
+        )
         world.add_known(view.run.world_size, labels.run)
     yield from (info, state, world)
     start, end, progress, code = (

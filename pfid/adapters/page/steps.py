@@ -78,8 +78,9 @@ def _add_histogram(family: Family, histogram: StepHistogram, labels: RunLabels) 
     Raises:
         ValueError: if the histogram does not have the buckets that METRICS names.
     """
-    running = 0
-    for running, bucket in zip(accumulate(histogram.counts), labels.buckets, strict=True):
-        family.add(running, bucket, "_bucket")
-    family.add(running, labels.run, "_count")
+    running = list(accumulate(histogram.counts))
+    family.add_all(
+        ("_bucket", bucket, n) for bucket, n in zip(labels.buckets, running, strict=True)
+    )
+    family.add(running[-1], labels.run, "_count")
     family.add(histogram.sum_s, labels.run, "_sum")
