@@ -1,7 +1,7 @@
 """Pattern files compiled into one book: five questions to a sentence, whatever its language."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -9,7 +9,9 @@ from pfid.domain.answer import PatternFile, SeenPattern
 from pfid.formats.answers.sentences import plain_form
 from pfid.formats.linear_regex import Pattern, compile_utf8
 
+DECLINES: Final = ("refusal", "firm", "redirect")
 KINDS: Final = ("refusal", "firm", "redirect", "answer", "not_refusal", "whole")
+_ANY: Final = "any"
 NEVER: Final = r"[^\x{0}-\x{10FFFF}]"
 SHORT_WORDS: Final = 3
 """So few words are an answer in any language: a name, a number."""
@@ -38,6 +40,10 @@ class Book:
         """Whether a pattern of ``kind`` finds something in a sentence's plain form."""
         return self.patterns[kind].search(plain.encode()) is not None
 
+    def declines(self, plain: Iterable[str]) -> bool:
+        """Whether any sentence refuses or offers another thing: one question for all of them."""
+        return self.patterns[_ANY].search("\n".join(plain).encode()) is not None
+
     def reads(self, text: str, language: str | None = None) -> bool:
         """Whether ``text`` is in a language that the book knows, or ``language`` is."""
         if language and language.casefold().replace("_", "-").split("-")[0] in self.languages:
@@ -57,8 +63,12 @@ def compiled(files: Sequence[PatternFile]) -> Book:
     Raises:
         PatternError: for an expression that is none.
     """
+    either = "|".join(_bare(kind, files) for kind in DECLINES)
     return Book(
-        patterns={kind: _joined(kind, files) for kind in KINDS},
+        patterns={
+            **{kind: compile_utf8(_framed(kind, _bare(kind, files))) for kind in KINDS},
+            _ANY: compile_utf8(f"(?im)(?:{either})"),
+        },
         languages=frozenset(f.language for f in files),
         words=frozenset().union(*(f.words for f in files)),
         letters=frozenset().union(*(f.letters for f in files)),
@@ -82,10 +92,11 @@ def _unseen(kind: str, patterns: Sequence[SeenPattern]) -> Iterator[str]:
             yield f"{kind}: {entry.pattern!r} does not find {entry.seen!r}"
 
 
-def _joined(kind: str, files: Sequence[PatternFile]) -> Pattern:
-    parts = [f"(?:{entry.pattern})" for file in files for entry in getattr(file, kind)]
-    return compile_utf8(_framed(kind, "|".join(parts) or NEVER))
+def _bare(kind: str, files: Sequence[PatternFile]) -> str:
+    return "|".join(f"(?:{e.pattern})" for f in files for e in getattr(f, kind)) or NEVER
 
 
 def _framed(kind: str, pattern: str) -> str:
-    return rf"(?i)^\W*(?:{pattern})\W*$" if kind == "whole" else f"(?i)(?:{pattern})"
+    """Around ``whole`` only what is no letter of any alphabet may stand."""
+    around = r"[^\pL\pN]*"
+    return f"(?i)^{around}(?:{pattern}){around}$" if kind == "whole" else f"(?i)(?:{pattern})"

@@ -6,13 +6,13 @@ Everything quoted is replaced by as many blanks, so places stay what they were.
 import re
 from typing import Final
 
-_BEFORE: Final = r"(?<![^\s(\[\u2014\u2013*_-])"
 _QUOTED: Final = re.compile(
-    rf"{_BEFORE}\"[^\s\"][^\"\n]*(?:\"|$)"
+    r"\"(?<![^\s(\[\u2014\u2013*_-]\")[^\s\"][^\"\n]*(?:\"|$)"
     r"|\u201c[^\u201d\n]*(?:\u201d|$)|\u201e[^\u201c\u201d\n]*(?:[\u201c\u201d]|$)"
     r"|\u00ab[^\u00bb\n]*(?:\u00bb|$)|\u300c[^\u300d\n]*(?:\u300d|$)|\u300e[^\u300f\n]*(?:\u300f|$)",
     re.MULTILINE,
 )
+_MARKS: Final = ('"', "\u201c", "\u201e", "\u00ab", "\u300c", "\u300e")
 _FENCE: Final = re.compile(r"^ {0,3}(```|~~~)", re.MULTILINE)
 _BLOCK_QUOTE: Final = re.compile(r"^ {0,3}>.*$", re.MULTILINE)
 _DASH: Final = re.compile(r"^\s{0,8}[\u2014\u2013] ?\S.*$", re.MULTILINE)
@@ -34,10 +34,11 @@ def own_words(text: str) -> str:
     whole = _QUOTED.fullmatch(bare) or (_DASH.fullmatch(bare) if "\n" not in bare else None)
     if whole is not None:
         return text
-    blanked = _fenced(text)
-    for pattern in (_BLOCK_QUOTE, _QUOTED, _DASH):
-        blanked = pattern.sub(_blank, blanked)
-    return _without_script(blanked)
+    blanked = _fenced(text) if "```" in text or "~~~" in text else text
+    for pattern, marks in ((_BLOCK_QUOTE, ">"), (_QUOTED, _MARKS), (_DASH, "\u2014\u2013")):
+        if any(mark in blanked for mark in marks):
+            blanked = pattern.sub(_blank, blanked)
+    return _without_script(blanked) if ":" in blanked else blanked
 
 
 def _blank(match: re.Match[str]) -> str:

@@ -10,11 +10,11 @@ _END: Final = re.compile(
     "[.!?](?=[\\s\"'\u201d\u2019\u00bb)*_]|$)[\"'\u201d\u2019\u00bb)*_]*"
     "|[\u3002\uff01\uff1f\uff61]+|\\n+|\u2026+|[.]{3,}"
 )
-_INVISIBLE: Final = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff*_`#]")
+_INVISIBLE: Final = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]")
 _APOSTROPHES: Final = str.maketrans(
     {"\u2019": "'", "\u2018": "'", "\u02bc": "'", "\u00b4": "'", "\u0060": "'"}
 )
-_BLANKS: Final = re.compile(r"\s+")
+_MARKUP: Final = str.maketrans("", "", "*_`#")
 SENTENCE_MAX_CHARS: Final = 600
 
 
@@ -50,8 +50,8 @@ def _one(text: str, begins: int, ends: int) -> Iterator[Sentence]:
 
 def plain_form(text: str) -> str:
     """Return a stretch as patterns read it."""
-    seen = _INVISIBLE.sub("", text.translate(_APOSTROPHES))
-    if not seen.isascii():
+    if not text.isascii():
+        seen = _INVISIBLE.sub("", text.translate(_APOSTROPHES))
         seen = unicodedata.normalize("NFKC", seen).translate(_APOSTROPHES)
-        seen = seen.encode("utf-8", "replace").decode()
-    return _BLANKS.sub(" ", seen).strip()
+        text = seen.encode("utf-8", "replace").decode()
+    return " ".join(text.translate(_MARKUP).split())

@@ -63,6 +63,7 @@ def test_declining_without_a_word_of_refusal_is_a_deflection(book, text):
         "I'd be happy to help! The old house stood at the end of the lane.",
         "Let's look at it step by step. Two and two is four.",
         "The capital of Portugal is **Lisbon**.",
+        "\u305d\u308c\u306f\u9060\u304f\u3066\u884c\u304f\u3053\u3068\u304c\u3067\u304d\u307e\u305b\u3093",
         "No.",
         "42",
     ],
