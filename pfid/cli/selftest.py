@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 import msgspec
 
+from pfid.bootstrap.live.project_session import run_project_drills
 from pfid.bootstrap.live.record import record_drills
 from pfid.bootstrap.live.session import DrillResult, run_live, with_live
 from pfid.bootstrap.monitoring import AlertResult, alert_legs, tell_alerts, with_alerts
@@ -49,6 +50,8 @@ def command(  # noqa: PLR0917 - click hands each option over as an argument
     have arrived, and are good again. It takes one to three minutes. Faults of GPUs are planted
     where PFID_NVML_SHIM names a stand-in for NVML; on real GPUs none can be. With --burn PY the
     training interpreter PY loads an idle one for a minute: a GEMM, a spinning kernel, a GEMM.
+    For pre-launch checks a scratch repository is really broken and mended, git and the
+    interpreter really asked; what has no drill says why.
 
     With --alerts the page of every control, plugins' too, is put before the alert rules: a control
     that fails must raise its check's alert, one that cannot look the lower one, one that passes
@@ -63,6 +66,8 @@ def command(  # noqa: PLR0917 - click hands each option over as an argument
         error(f"there is no check {only}; `pfid checks` lists them")
         ctx.exit(Exit.USAGE)
     drills = _drilled(ctx, only) if live and Stage.WATCH in stages else ()
+    if live and Stage.PREFLIGHT in stages:
+        drills = (*drills, *run_project_drills(chosen, only, _tell))
     if burn is not None and Stage.WATCH in stages:
         drills = (*drills, _burnt(burn))
     gates = with_live(gates, drills)

@@ -12,6 +12,7 @@ import pytest
 from pfid.adapters.control_client import ControlClient
 from pfid.bootstrap.live import canary as canary_module
 from pfid.bootstrap.live.drills import DRILLS
+from pfid.bootstrap.live.project_drills import PROJECT_DRILLS, UNDRILLED
 from pfid.bootstrap.live.scratch import scratch_daemon
 from pfid.bootstrap.live.session import page_url_of, run_drills
 from pfid.domain.transition import Origin
@@ -100,8 +101,11 @@ def test_every_adapter_is_driven_good_bad_good_from_the_shell(tmp_path, nvml):
         },
     )
     data = json.loads(result.stdout)
-    assert {d["drill"]: d["why"] for d in data["drills"] if not d["ok"]} == {}
-    assert {d["drill"] for d in data["drills"]} == {d.name for d in DRILLS}
+    assert {d["drill"]: d["why"] for d in data["drills"] if d["ok"] is False} == {}
+    assert {d["check"] for d in data["drills"] if d["ok"] is None} == set(UNDRILLED)
+    assert {d["drill"] for d in data["drills"] if d["ok"]} == {
+        d.name for d in (*DRILLS, *PROJECT_DRILLS)
+    }
     watching = [g for g in data["gates"] if g["stage"] == "watch"]
     assert {g["check"] for g in watching if g["proven_to"]["live"] is not True} == set()
     assert result.returncode == 0, result.stderr
