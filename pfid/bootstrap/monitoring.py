@@ -4,10 +4,10 @@ import contextlib
 import json
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from pfid.adapters import promtool
 from pfid.adapters.control_client import ControlClient
@@ -25,8 +25,11 @@ from pfid.monitoring.check_rules import AlertedCheck, of_check
 from pfid.monitoring.control_tests import Shown, promtool_data
 from pfid.monitoring.dashboard import expressions
 from pfid.monitoring.emitted import Emitted, emitted, unknown_selectors
-from pfid.monitoring.rule import Group, Rule, alerts, recorded
-from pfid.monitoring.rule_file import rule_groups, rules_data
+from pfid.monitoring.own_trials import OF_JOBS, OF_PFID
+from pfid.monitoring.rule import Alert, Group, Rule, alerts, recorded
+from pfid.monitoring.rule_file import EVERY, rule_groups, rules_data
+from pfid.monitoring.series_trials import OF_SERIES
+from pfid.monitoring.trial import trial_data
 from pfid.monitoring.yaml_text import yaml_text
 from pfid.policy.control_drive import Bench, drive_controls
 from pfid.spec.check import AnyCheck, Stage
@@ -34,6 +37,7 @@ from pfid.spec.control import Control
 from pfid.wire.control import AlertsLeg, Done
 
 RULES: Final = "rules.yml"
+TRIALS: Final = {**OF_PFID, **OF_JOBS, **OF_SERIES}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +45,7 @@ class AlertResult:
     """Whether a check's alerts fire and stay quiet as its controls say.
 
     Attributes:
-        check: its name.
+        check: its name; that of the alert where no check brings it.
         controls: how many were put before the rules.
         problem: what promtool or the selectors said, "" if all is well.
     """
@@ -124,6 +128,53 @@ def alert_legs(
     return tuple(results)
 
 
+def own_alerts(
+    spoil: Callable[[tuple[Group, ...]], tuple[Group, ...]] = lambda groups: groups,
+    only: Collection[str] | None = None,
+) -> tuple[AlertResult, ...] | None:
+    """Put the alerts that no check brings before worlds in which they fire, and quiet ones.
+
+    Args:
+        spoil: breaks the rules on purpose, to see that this is noticed.
+        only: alerts by name; None for all.
+
+    Returns:
+        One result an alert, by its name; None where promtool is not installed.
+    """
+    if not promtool.installed():
+        return None
+    declared = rule_groups((), choice=EVERY)
+    groups = spoil(declared)
+    strangers = selector_problems(groups)
+    found = {alert.name: alert for alert in alerts(groups)}
+    return tuple(
+        _tried(alert, found.get(alert.name), groups, strangers.get(alert.name, ""))
+        for alert in alerts(declared)
+        if only is None or alert.name in only
+    )
+
+
+def _tried(
+    declared: Alert, alert: Alert | None, groups: tuple[Group, ...], stranger: str
+) -> AlertResult:
+    trial = TRIALS.get(declared.name)
+    if trial is None or alert is None:
+        return AlertResult(check=declared.name, controls=0, problem="it has no trial")
+    rules = (Group(name=alert.name, rules=(*recorded(groups), alert)),)
+    said = _promtool(rules, trial_data(RULES, declared, trial))
+    problem = "\n".join(p for p in (stranger, said) if p)
+    return AlertResult(check=declared.name, controls=1 + len(trial.quiet), problem=problem)
+
+
+def _promtool(rules: tuple[Group, ...], tests: dict[str, Any]) -> str:
+    """What promtool says of rules under tests, "" if nothing."""
+    with tempfile.TemporaryDirectory(prefix="pfid-alerts-") as folder:
+        (Path(folder) / RULES).write_text(yaml_text(rules_data(rules)), encoding="utf-8")
+        test_file = Path(folder) / "tests.json"
+        test_file.write_text(json.dumps(tests), encoding="utf-8")
+        return promtool.test_rules(test_file)
+
+
 class _Trial:
     """The rules, and what each check declares of them."""
 
@@ -138,12 +189,9 @@ class _Trial:
         brought = of_check(self._groups, check)
         problems = [problem, *(p for a in brought if (p := self._strangers.get(a.name)))]
         rules = (Group(name=check, rules=(*recorded(self._groups), *brought)),)
-        tests = promtool_data(RULES, of_check(self._declared, check), shown)
-        with tempfile.TemporaryDirectory(prefix="pfid-alerts-") as folder:
-            (Path(folder) / RULES).write_text(yaml_text(rules_data(rules)), encoding="utf-8")
-            test_file = Path(folder) / "tests.json"
-            test_file.write_text(json.dumps(tests), encoding="utf-8")
-            problems.append(promtool.test_rules(test_file))
+        problems.append(
+            _promtool(rules, promtool_data(RULES, of_check(self._declared, check), shown))
+        )
         return AlertResult(
             check=check, controls=len(shown), problem="\n".join(p for p in problems if p)
         )

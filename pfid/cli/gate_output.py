@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from pfid.bootstrap.live.session import DrillResult
+from pfid.bootstrap.monitoring import AlertResult
 from pfid.cli.output import Cell, table
 from pfid.cli.times import rfc3339
 from pfid.domain.gate import Gate, GateState, ProvenTo
@@ -46,6 +47,16 @@ def gate_data(gate: Gate) -> dict[str, Any]:
     data: dict[str, Any] = msgspec.to_builtins(gate)
     data["proven_at"] = rfc3339(data.pop("proven_at_s"))
     return data
+
+
+def alert_data(result: AlertResult) -> dict[str, Any]:
+    """Return what an alert came to that no check brings, as it stands in JSON."""
+    return {
+        "alert": result.check,
+        "worlds": result.controls,
+        "ok": result.ok,
+        "problem": result.problem,
+    }
 
 
 def print_gates(gates: Sequence[Gate]) -> None:

@@ -5,19 +5,26 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from pfid.bootstrap.live.session import DrillResult
+from pfid.bootstrap.monitoring import AlertResult
 from pfid.domain.gate import ControlResult, Gate, GateState
 from pfid.formats.untrusted import printable
 
 _CHARS = 2_000
 
 
-def write_junit(path: Path, gates: Sequence[Gate], drills: Sequence[DrillResult] = ()) -> None:
+def write_junit(
+    path: Path,
+    gates: Sequence[Gate],
+    drills: Sequence[DrillResult] = (),
+    alerts: Sequence[AlertResult] = (),
+) -> None:
     """Write the file.
 
     Args:
         path: of the file.
         gates: each a suite.
         drills: of the live leg, a suite of their own.
+        alerts: that no check brings, likewise.
 
     Raises:
         OSError: if it cannot be written.
@@ -37,6 +44,8 @@ def write_junit(path: Path, gates: Sequence[Gate], drills: Sequence[DrillResult]
         _write_cases(suite, gate, cases)
     if drills:
         _write_drills(root, drills)
+    if alerts:
+        _write_alerts(root, alerts)
     ET.indent(root)
     ET.ElementTree(root).write(path, encoding="utf-8", xml_declaration=True)
 
@@ -64,6 +73,17 @@ def _write_drills(root: ET.Element, drills: Sequence[DrillResult]) -> None:
         if drill.ok is not True:
             kind = "failure" if drill.ok is False else "skipped"
             ET.SubElement(case, kind, message=_clean(drill.why))
+
+
+def _write_alerts(root: ET.Element, alerts: Sequence[AlertResult]) -> None:
+    failed = sum(not a.ok for a in alerts)
+    suite = ET.SubElement(
+        root, "testsuite", name="alerts", tests=str(len(alerts)), failures=str(failed), skipped="0"
+    )
+    for alert in alerts:
+        case = ET.SubElement(suite, "testcase", classname="alerts", name=alert.check)
+        if not alert.ok:
+            ET.SubElement(case, "failure", message=_clean(alert.problem))
 
 
 def _cases(gate: Gate) -> Iterator[tuple[str, str | None]]:

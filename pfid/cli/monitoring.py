@@ -13,7 +13,7 @@ from pfid.cli.output import Exit, error
 from pfid.config.model import DEFAULT_LISTEN
 from pfid.monitoring.alertmanager import alertmanager_data
 from pfid.monitoring.dashboard import dashboard_text
-from pfid.monitoring.rule_file import JOB, rule_groups, rules_data
+from pfid.monitoring.rule_file import EVERY, JOB, Choice, RuleChoiceError, rule_groups, rules_data
 from pfid.monitoring.scraping import file_sd, scrape_data
 from pfid.monitoring.yaml_text import yaml_text
 
@@ -41,13 +41,33 @@ def command() -> None:
 @command.command()
 @_job
 @click.option("--config", type=click.Path(path_type=Path), help="Configuration with the checks.")
+@click.option(
+    "--with",
+    "more",
+    multiple=True,
+    metavar="ALERT",
+    help=f"Print this one as well, which does not suit every box: {', '.join(sorted(EVERY.more))}.",
+)
+@click.option("--without", "fewer", multiple=True, metavar="ALERT", help="Leave this one out.")
 @_out
 @click.pass_context
-def rules(ctx: click.Context, job: str, config: Path | None, out: Path | None) -> None:
-    """Alerting and recording rules: two alerts a check, and those about pfid itself."""
+def rules(
+    ctx: click.Context,
+    job: str,
+    config: Path | None,
+    more: Sequence[str],
+    fewer: Sequence[str],
+    out: Path | None,
+) -> None:
+    """Alerting and recording rules: two alerts a check, and those that no check brings."""
     from pfid.bootstrap.monitoring import monitored
 
-    groups = rule_groups(monitored(chosen_config(config)), job)
+    choice = Choice(more=frozenset(more), fewer=frozenset(fewer))
+    try:
+        groups = rule_groups(monitored(chosen_config(config)), job, choice)
+    except RuleChoiceError as problem:
+        error(str(problem))
+        ctx.exit(Exit.USAGE)
     _write(ctx, yaml_text(rules_data(groups)), out)
 
 

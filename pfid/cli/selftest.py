@@ -3,6 +3,7 @@
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 import msgspec
@@ -10,10 +11,23 @@ import msgspec
 from pfid.bootstrap.live.project_session import run_project_drills
 from pfid.bootstrap.live.record import record_drills
 from pfid.bootstrap.live.session import DrillResult, run_live, with_live
-from pfid.bootstrap.monitoring import AlertResult, alert_legs, tell_alerts, with_alerts
+from pfid.bootstrap.monitoring import (
+    AlertResult,
+    alert_legs,
+    own_alerts,
+    tell_alerts,
+    with_alerts,
+)
 from pfid.bootstrap.selftest import Bench, selftest
 from pfid.cli.chosen_config import chosen_config
-from pfid.cli.gate_output import denominator, gates_data, print_drills, print_gates, spoken
+from pfid.cli.gate_output import (
+    alert_data,
+    denominator,
+    gates_data,
+    print_drills,
+    print_gates,
+    spoken,
+)
 from pfid.cli.junit import write_junit
 from pfid.cli.output import Exit, emit_json, error, note
 from pfid.config.paths import daemon_socket
@@ -55,7 +69,8 @@ def command(  # noqa: PLR0917 - click hands each option over as an argument
 
     With --alerts the page of every control, plugins' too, is put before the alert rules: a control
     that fails must raise its check's alert, one that cannot look the lower one, one that passes
-    none. It needs promtool; without it that leg stays untried.
+    none. Alerts that no check brings are put before worlds of their own, in which they fire and do
+    not. It needs promtool; without it that leg stays untried.
 
     Exit status: 0 every enabled check is proven, 1 one is not, 2 usage, 3 nothing to prove.
     """
@@ -75,17 +90,21 @@ def command(  # noqa: PLR0917 - click hands each option over as an argument
     gates = with_alerts(gates, _told(raised))
     if raised:
         tell_alerts(daemon_socket(os.environ), gates)
+    others = _told_others(own_alerts() or ()) if raised and only is None else ()
     if junit is not None:
-        _write(ctx, junit, gates, drills)
+        _write(ctx, junit, gates, drills, others)
     if as_json:
-        data = gates_data(gates)
-        more = {"drills": msgspec.to_builtins(drills)} if live or burn is not None else {}
-        emit_json({**data, **more})
+        more: dict[str, Any] = {}
+        if live or burn is not None:
+            more["drills"] = msgspec.to_builtins(drills)
+        if alerts:
+            more["alerts"] = None if raised is None else [alert_data(r) for r in others]
+        emit_json({**gates_data(gates), **more})
     else:
         print_gates(gates)
         print_drills(drills)
         click.echo(spoken(denominator(gates)))
-    ctx.exit(verdict(gates))
+    ctx.exit(verdict(gates) if all(r.ok for r in others) else Exit.FAILED)
 
 
 def verdict(gates: Sequence[Gate]) -> Exit:
@@ -131,11 +150,23 @@ def _told(raised: Sequence[AlertResult] | None) -> Sequence[AlertResult]:
     return raised
 
 
+def _told_others(results: Sequence[AlertResult]) -> Sequence[AlertResult]:
+    """Say on stderr what the alerts came to that no check brings."""
+    for result in results:
+        came = "as declared" if result.ok else f"FAILED: {result.problem}"
+        note(f"alert {result.check}, {result.controls} worlds: {came}")
+    return results
+
+
 def _write(
-    ctx: click.Context, path: Path, gates: Sequence[Gate], drills: Sequence[DrillResult]
+    ctx: click.Context,
+    path: Path,
+    gates: Sequence[Gate],
+    drills: Sequence[DrillResult],
+    others: Sequence[AlertResult],
 ) -> None:
     try:
-        write_junit(path, gates, drills)
+        write_junit(path, gates, drills, others)
     except OSError as problem:
         error(f"{path}: cannot be written: {problem.strerror}")
         ctx.exit(Exit.USAGE)

@@ -3,6 +3,7 @@
 from typing import Any, Final
 
 from pfid.monitoring.check_rules import alert_name
+from pfid.monitoring.series_rules import NAMES
 
 DEATH: Final = alert_name("run_gone")
 INHIBIT: Final = (
@@ -10,6 +11,11 @@ INHIBIT: Final = (
     {
         "source_matchers": ['alertname=~"PfidDown|PfidLoopStalled"'],
         "target_matchers": ['check!=""'],
+        "equal": ["job", "instance"],
+    },
+    {
+        "source_matchers": ['alertname=~"PfidDown|PfidLoopStalled"'],
+        "target_matchers": [f'alertname=~"{"|".join(sorted(NAMES))}"'],
         "equal": ["job", "instance"],
     },
     # A run that is gone also stands still; one alert is enough.

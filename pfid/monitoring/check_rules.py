@@ -9,7 +9,8 @@ from typing import Final, Protocol
 
 from pfid.monitoring.own_rules import OWN_NAMES
 from pfid.monitoring.rule import NONE, Alert, Group
-from pfid.monitoring.run_rules import ENDED, SUPERSEDED
+from pfid.monitoring.run_rules import ENDED, IDENTITY, SUPERSEDED
+from pfid.monitoring.series_rules import NAMES as SERIES_NAMES
 from pfid.spec.check import Scope, Severity, Stage
 
 FOR_S: Final = {Severity.CRITICAL: 0, Severity.WARNING: 60, Severity.INFO: 300}
@@ -61,9 +62,10 @@ def check_group(checks: Iterable[AlertedCheck]) -> Group:
 
 
 def alert_name(check: str) -> str:
-    """CamelCase with the prefix; never the name of an alert about pfid itself."""
+    """CamelCase with the prefix; never the name of an alert that no check brings."""
     name = "Pfid" + "".join(word.capitalize() for word in check.split("_"))
-    return f"PfidCheck{name.removeprefix('Pfid')}" if name in OWN_NAMES else name
+    taken = name in OWN_NAMES or name in SERIES_NAMES
+    return f"PfidCheck{name.removeprefix('Pfid')}" if taken else name
 
 
 def unknown_name(check: str) -> str:
@@ -107,7 +109,6 @@ _ABOUT: Final = (
     " on {{ $labels.instance }}"
 )
 """A check of runs may find fault with a GPU; then the verdict carries no run."""
-_OWNER: Final = "* on (job, instance, run) group_left (name, username) pfid_run_info"
 _ON: Final = "job, instance, run, uuid"
 
 
@@ -115,7 +116,7 @@ def _failing(check: AlertedCheck) -> str:
     if check.scope is Scope.BOX:
         return _joined(check, "")
     of_run, others = _joined(check, ',run!=""'), _joined(check, ',run=""')
-    return f"((({of_run}) {_OWNER}) unless on (job, instance, run) {SUPERSEDED}) or ({others})"
+    return f"((({of_run}) {IDENTITY}) unless on (job, instance, run) {SUPERSEDED}) or ({others})"
 
 
 def _joined(check: AlertedCheck, more: str) -> str:
@@ -127,7 +128,7 @@ def _joined(check: AlertedCheck, more: str) -> str:
 def _unknown(check: AlertedCheck) -> str:
     if check.scope is Scope.BOX:
         return f'pfid_check_unknown{{check="{check.name}"}} == 1'
-    of_run = f'(pfid_check_unknown{{check="{check.name}",run!=""}} == 1) {_OWNER}'
+    of_run = f'(pfid_check_unknown{{check="{check.name}",run!=""}} == 1) {IDENTITY}'
     others = f'pfid_check_unknown{{check="{check.name}",run=""}} == 1'
     return f"(({of_run}) unless on (job, instance, run) {ENDED}) or ({others})"
 

@@ -25,6 +25,8 @@ from grafana_foundation_sdk.cog.encoder import JSONEncoder
 from grafana_foundation_sdk.models.dashboard import (
     DashboardCursorSync,
     DataSourceRef,
+    DataTransformerConfig,
+    DynamicConfigValue,
     ValueMap,
     ValueMappingResult,
     VariableRefresh,
@@ -141,6 +143,19 @@ def _panel(panel: Panel) -> Any:
         made = made.with_target(query)
     if panel.kind == "statetimeline":
         made = made.mappings([_ANSWERS])
+    if panel.kind == "table" and len(panel.queries) > 1:
+        made = _joined(made, panel)
+    return made
+
+
+def _joined(made: Any, panel: Panel) -> Any:
+    """One row a run, each query a column that is called like its legend."""
+    made = made.with_transformation(
+        DataTransformerConfig(id_val="joinByField", options={"byField": "run", "mode": "outer"})
+    )
+    for number, (_, legend) in enumerate(panel.queries):
+        named = [DynamicConfigValue(id_val="displayName", value=legend)]
+        made = made.override_by_query(_ref(number), named)
     return made
 
 
@@ -149,10 +164,14 @@ def _targets(panel: Panel) -> Sequence[Any]:
 
 
 def _target(panel: Panel, number: int, expr: str, legend: str) -> Any:
-    made = prometheus.Dataquery().ref_id(chr(ord("A") + number)).expr(expr).legend_format(legend)
+    made = prometheus.Dataquery().ref_id(_ref(number)).expr(expr).legend_format(legend)
     if panel.kind == "table":
         return made.instant().format(PromQueryFormat.TABLE)
     return made.format(PromQueryFormat.HEATMAP) if panel.kind == "heatmap" else made
+
+
+def _ref(number: int) -> str:
+    return chr(ord("A") + number)
 
 
 _ANSWERS: Final = ValueMap(

@@ -15,7 +15,7 @@ JOB_MEDIAN: Final = "job_id:pfid_step_duration_seconds:median"
 RANK_RATIO: Final = "rank:pfid_step_duration_seconds:ratio_median"
 RANKS: Final = "job_id:pfid_ranks:count"
 WORLD: Final = "job_id:pfid_run_world_size:max"
-_IDENTITY: Final = "* on (job, instance, run) group_left (name, username) pfid_run_info"
+IDENTITY: Final = "* on (job, instance, run) group_left (name, username) pfid_run_info"
 _RANKS: Final = 'pfid_run_info{job_id!="",rank!=""}'
 SLOW_RANK_RATIO: Final = 1.5
 
@@ -29,10 +29,10 @@ RUN_FACTS: Final = (
     Recorded(
         name=SUPERSEDED,
         expr="group by (job, instance, run) ("
-        f"(pfid_run_end_timestamp_seconds {_IDENTITY})"
+        f"(pfid_run_end_timestamp_seconds {IDENTITY})"
         " <= on (job, instance, name, username) group_left ()"
         f" max by (job, instance, name, username) (pfid_run_start_timestamp_seconds"
-        f" {_IDENTITY}))",
+        f" {IDENTITY}))",
     ),
 )
 """What alerts about runs look at; they stand in the same group, so that both are of one moment."""

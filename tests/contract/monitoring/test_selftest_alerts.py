@@ -2,8 +2,10 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
+import xml.etree.ElementTree as ET
 
 import pytest
 
@@ -50,3 +52,31 @@ def test_a_promtool_that_says_no_lets_the_check_down(tmp_path):
 
 def test_nobody_asks_unless_told_to():
     assert leg(selftest("--json")) is None
+
+
+def test_alerts_that_no_check_brings_are_tried_with_all_and_let_the_whole_down(tmp_path):
+    tool, report = tmp_path / "promtool", tmp_path / "report.xml"
+    no = 'grep -q PfidNotReady "$3" && echo not so >&2 && exit 1'
+    tool.write_text(f'#!/bin/sh\n{no}\nexec {shutil.which("promtool")} "$@"\n')
+    tool.chmod(0o755)
+    done = subprocess.run(
+        [
+            *(sys.executable, "-P", "-m", "pfid", "selftest", "--stage", "watch", "--alerts"),
+            *("--json", "--junit", str(report)),
+        ],
+        env=os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    data = json.loads(done.stdout)
+    told = {a["alert"]: a for a in data["alerts"]}
+    assert told["PfidDown"] == {"alert": "PfidDown", "worlds": 2, "ok": True, "problem": ""}
+    assert [(a["alert"], a["problem"]) for a in told.values() if not a["ok"]] == [
+        ("PfidNotReady", "not so")
+    ]
+    assert "alert PfidGpuHeldIdle, 6 worlds: as declared" in done.stderr
+    assert "alert PfidNotReady, 2 worlds: FAILED: not so" in done.stderr
+    (suite,) = ET.parse(report).getroot().findall("testsuite[@name='alerts']")
+    assert (suite.get("tests"), suite.get("failures")) == (str(len(told)), "1")

@@ -1,0 +1,132 @@
+"""Worlds for the alerts about pfid itself, and about jobs whose ranks run on several boxes."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from pfid.monitoring.control_tests import JOB
+from pfid.monitoring.trial import (
+    AT_S,
+    BOX,
+    LENGTH,
+    RISING,
+    Series,
+    Trial,
+    always,
+    counter,
+    level,
+)
+
+NOW: Final = (f"pfid_time_seconds{{{BOX}}}", RISING)
+LOOP: Final = f"pfid_loop_last_iteration_timestamp_seconds{{{BOX}}}"
+SAMPLED: Final = f'pfid_sampler_last_success_timestamp_seconds{{{BOX},sampler="steps"}}'
+EVERY_SECOND: Final = always("pfid_sampler_interval_seconds", 1, ',sampler="steps"')
+PROOF: Final = f'pfid_selftest_last_success_timestamp_seconds{{{BOX},leg="controls"}}'
+STARTED: Final = f"process_start_time_seconds{{{BOX}}}"
+BUILD: Final = always("pfid_build_info", 1)
+DROPPED: Final = f'pfid_dropped_series_total{{{BOX},family="pfid_run_info"}}'
+ENDS: Final = f'pfid_plugin_worker_ends_total{{{BOX},cause="crashed"}}'
+_DAY_S: Final = 86_400
+
+OF_PFID: Final[Mapping[str, Trial]] = {
+    "Watchdog": Trial(fires=(), about={"job": None, "instance": None}),
+    "PfidDown": level("up", 0, 1),
+    "PfidAbsent": Trial(
+        fires=(), quiet={"it is scraped": (always("up", 0),)}, about={"instance": None}
+    ),
+    "PfidLoopStalled": Trial(
+        fires=(NOW, (LOOP, f"{AT_S}+0x{LENGTH}")),
+        quiet={"it goes round": (NOW, (LOOP, RISING)), "nobody can tell": (NOW,)},
+        says="40m 0s",
+    ),
+    "PfidSamplerStale": Trial(
+        fires=(NOW, (SAMPLED, f"{AT_S}+0x{LENGTH}"), EVERY_SECOND),
+        quiet={"it answers": (NOW, (SAMPLED, RISING), EVERY_SECOND)},
+        about={"sampler": "steps"},
+        says="40m 0s",
+    ),
+    "PfidSelftestFailed": Trial(
+        fires=(always("pfid_gates", 2, ',state="unproven"'),),
+        quiet={"all are proven": (always("pfid_gates", 0, ',state="unproven"'),)},
+        about={"state": "unproven"},
+        says="2",
+    ),
+    "PfidSelftestOverdue": Trial(
+        fires=(NOW, (PROOF, f"{AT_S - 10 * _DAY_S}+0x{LENGTH}")),
+        quiet={
+            "young": (NOW, (PROOF, f"{AT_S - 7 * _DAY_S}+0x{LENGTH}"), always("pfid_ready", 1)),
+            "not ready yet": (NOW, always("pfid_ready", 0)),
+        },
+        about={"leg": "controls"},
+    ),
+    "PfidGateUnproven": level("pfid_gate_proven", 0, 1, check="c", leg="live"),
+    "PfidNotReady": level("pfid_ready", 0, 1),
+    "PfidRestarting": Trial(
+        fires=((STARTED, f"1+1x{LENGTH}"), BUILD),
+        quiet={
+            "it stays": ((STARTED, f"1+0x{LENGTH}"), BUILD),
+            "another program does": ((STARTED, f"1+1x{LENGTH}"),),
+        },
+        says="30",
+    ),
+    "PfidConfigReloadFailed": level("pfid_config_last_reload_successful", 0, 1),
+    "PfidStateNotWritable": level("pfid_store_writable", 0, 1),
+    "PfidPluginErrors": counter("pfid_plugin_errors_total", plugin="p", hook="pfid_checks"),
+    "PfidPluginWorkerEnds": Trial(
+        fires=((ENDS, f"0+1x{LENGTH}"),),
+        quiet={"twice, long ago": ((ENDS, f"0 1 2+0x{LENGTH - 2}"),)},
+        about={"cause": "crashed"},
+    ),
+    "PfidCheckErrors": counter("pfid_check_errors_total", check="c"),
+    "PfidPageErrors": counter("pfid_page_errors_total", group="g"),
+    "PfidNotificationsFailing": counter("pfid_notifications_failed_total", channel="c"),
+    "PfidSeriesLimited": Trial(
+        fires=((DROPPED, f"0+1x{LENGTH}"),), quiet={"none any more": ((DROPPED, f"5+0x{LENGTH}"),)}
+    ),
+}
+
+
+_RANKED: Final = (("a", "r0"), ("b", "r1"), ("c", "r2"))
+_WHO: Final = 'name="n",username="u",job_id="7"'
+
+
+def _target(box: str, run: str) -> str:
+    return f'job="{JOB}",instance="{box}",run="{run}"'
+
+
+_OF_JOB: Final = tuple(
+    (f'pfid_run_info{{{_target(box, run)},{_WHO},rank="{rank}"}}', f"1+0x{LENGTH}")
+    for rank, (box, run) in enumerate(_RANKED)
+)
+
+
+def _steps(*seconds: float) -> Series:
+    """Step sums and counts of three ranks, by the seconds a step takes on each."""
+    found: list[tuple[str, str]] = []
+    for (box, run), each_s in zip(_RANKED, seconds, strict=True):
+        labels = f"{{{_target(box, run)}}}"
+        found.append((f"pfid_step_duration_seconds_sum{labels}", f"0+{60 * each_s}x{LENGTH}"))
+        found.append((f"pfid_step_duration_seconds_count{labels}", f"0+60x{LENGTH}"))
+    return tuple(found)
+
+
+def _worlds(size: int) -> Series:
+    return tuple(
+        (f"pfid_run_world_size{{{_target(box, run)}}}", f"{size}+0x{LENGTH}")
+        for box, run in _RANKED
+    )
+
+
+OF_JOBS: Final[Mapping[str, Trial]] = {
+    "PfidRankSlow": Trial(
+        fires=(*_OF_JOB, *_steps(1, 1, 2)),
+        quiet={"all alike": (*_OF_JOB, *_steps(1, 1.2, 1.4)), "no steps": _OF_JOB},
+        about={"instance": "c", "run": "r2", "rank": "2", "job_id": "7"},
+        says="2.00",
+    ),
+    "PfidRankMissing": Trial(
+        fires=(*_OF_JOB, *_worlds(4)),
+        quiet={"all are there": (*_OF_JOB, *_worlds(3)), "no size was told": _OF_JOB},
+        about={"job_id": "7", "instance": None},
+        says="3",
+    ),
+}

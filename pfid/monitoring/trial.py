@@ -1,0 +1,103 @@
+"""What the alerts that no check brings are tried with: a world in which each fires, and quiet ones.
+
+A check's alerts are tried with the check's own controls; these have theirs here, as series that
+Prometheus would have scraped once a minute.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from pfid.monitoring.control_tests import JOB, STEP_S, filled
+from pfid.monitoring.rule import Alert
+
+BOX: Final = f'job="{JOB}",instance="box"'
+LENGTH: Final = 60
+AT_LENGTH_S: Final = 2_400
+"""Past every `for`."""
+AT_S: Final = 1_000_000
+RISING: Final = f"{AT_S}+{STEP_S}x{LENGTH}"
+_VALUE: Final = re.compile(r"\{\{ \$value.*?\}\}")
+
+Series = tuple[tuple[str, str], ...]
+"""Selectors and values, in promtool's notation."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """One alert's worlds.
+
+    Attributes:
+        fires: in which it fires, and the alert of no other world here.
+        quiet: in which it does not, by what is the case there.
+        about: labels that it then has beside job and instance; None for one that it has not.
+        says: its value, as its description shows it.
+    """
+
+    fires: Series
+    quiet: Mapping[str, Series] = field(default_factory=dict)
+    about: Mapping[str, str | None] = field(default_factory=dict)
+    says: str = ""
+
+
+def always(name: str, value: float, labels: str = "") -> tuple[str, str]:
+    """A series that stays as it is."""
+    return f"{name}{{{BOX}{labels}}}", f"{value}+0x{LENGTH}"
+
+
+def simple(name: str, bad: str, good: str, **about: str) -> Trial:
+    """A series that is bad, and the same one good."""
+    labels = "".join(f',{label}="{value}"' for label, value in about.items())
+    series = f"{name}{{{BOX}{labels}}}"
+    return Trial(fires=((series, bad),), quiet={"good": ((series, good),)}, about=about)
+
+
+def level(name: str, bad: int, good: int, **about: str) -> Trial:
+    """A gauge that is bad, and the same one good."""
+    return simple(name, f"{bad}+0x{LENGTH}", f"{good}+0x{LENGTH}", **about)
+
+
+def counter(name: str, **about: str) -> Trial:
+    """A counter that rises; one that once did is no alert any more."""
+    return simple(name, f"0+1x{LENGTH}", f"3+0x{LENGTH}", **about)
+
+
+def trial_data(rule_file: str, alert: Alert, trial: Trial) -> dict[str, Any]:
+    """The alert's trial in promtool's form: not before its ``for``, then as declared."""
+    late = {"eval_time": f"{AT_LENGTH_S}s", "alertname": alert.name}
+    moments: list[dict[str, Any]] = []
+    if alert.for_s:
+        moments.append({**late, "eval_time": f"{alert.for_s - STEP_S}s", "exp_alerts": []})
+    moments.append({**late, "exp_alerts": [_expected(alert, trial)]})
+    quiet = (_test(n, s, [{**late, "exp_alerts": []}]) for n, s in trial.quiet.items())
+    return {
+        "rule_files": [rule_file],
+        "evaluation_interval": f"{STEP_S}s",
+        "tests": [_test("it fires", trial.fires, moments), *quiet],
+    }
+
+
+def _test(name: str, series: Series, moments: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    return {
+        "name": name,
+        "interval": f"{STEP_S}s",
+        "input_series": list(_input(series)),
+        "alert_rule_test": list(moments),
+    }
+
+
+def _input(series: Series) -> Iterator[dict[str, str]]:
+    for selector, values in series:
+        yield {"series": selector, "values": values}
+
+
+def _expected(alert: Alert, trial: Trial) -> dict[str, Any]:
+    target = {"job": JOB, "instance": "box", **trial.about}
+    labels = {"severity": alert.severity, **alert.labels}
+    labels |= {name: value for name, value in target.items() if value is not None}
+    said = {
+        name: _VALUE.sub(trial.says, filled(text, labels))
+        for name, text in alert.annotations.items()
+    }
+    return {"exp_labels": labels, "exp_annotations": said}
