@@ -39,7 +39,7 @@ def commands(command=None, path="pfid"):
     if command is None:
         found = {}
         for name in COMMANDS:
-            module = import_module(f"pfid.cli.{name}")
+            module = import_module(f"pfid.cli.{name.replace('-', '_')}")
             found |= commands(module.command, f"{path} {name}")
         return found
     if isinstance(command, click.Group):
@@ -67,7 +67,7 @@ def config_keys():
 
 @pytest.mark.parametrize("name", sorted(COMMANDS))
 def test_every_command_has_help_and_stands_in_the_readme(name):
-    command = import_module(f"pfid.cli.{name}").command
+    command = import_module(f"pfid.cli.{name.replace('-', '_')}").command
     assert command.get_short_help_str()
     assert any(row.split(" ")[:2] == ["pfid", name] for row in rows("Commands")), name
 

@@ -168,7 +168,13 @@ def _shard(path: Path, name: str) -> Shard:
         return Shard(name=name, problem=str(error))
     except OSError as error:
         return Shard(name=name, problem=_why(error))
-    return Shard(name=name, size_bytes=size, tensors=tensors)
+    return Shard(
+        name=name,
+        size_bytes=size,
+        tensors=tensors,
+        path=str(path),
+        data_at=LENGTH_BYTES + length,
+    )
 
 
 def _there(path: Path) -> bool:

@@ -45,6 +45,11 @@ class Declarations(Struct, frozen=True, kw_only=True):
         """Every declared artefact."""
         return [(FileRole.ARTEFACT, self._absolute(path)) for path in self.table.artefacts]
 
+    @property
+    def base(self) -> str:
+        """Folder of the base that is trained; "" if none is declared."""
+        return self._absolute(self.table.base) if self.table.base else ""
+
     def _absolute(self, path: str) -> str:
         return _from(self.file, path)
 

@@ -76,6 +76,12 @@ class LaunchProvenance:
         self._tell("git", code.problem)
         self._tell("the training interpreter", interpreter.problem)
         files = _unread(declared) or self._digests(declared.inputs())
+        fields: Mapping[str, Field] = at_launch(
+            declared.table.requested, declared.file, request.expect_step_s
+        )
+        if declared.base:
+            fields, unread = self._with_base(fields, run_dir)
+            files = (*files, *unread)
         manifest = Manifest(
             run_id=run_id,
             name=request.name,
@@ -86,7 +92,7 @@ class LaunchProvenance:
             code=code,
             interpreter=interpreter,
             files=files,
-            fields=at_launch(declared.table.requested, declared.file, request.expect_step_s),
+            fields=fields,
             expected=declared.table.pairs,
         )
         self._manifests[run_id] = manifest
@@ -112,6 +118,25 @@ class LaunchProvenance:
         """What keeps a launch waiting, or looks like an accident, is said; the run goes on."""
         if problem in _WORTH_SAYING or (problem or "").startswith("python_"):
             self._say(f"provenance: {who} tells nothing ({(problem or '').replace('_', ' ')})")
+
+    def _with_base(
+        self, fields: Mapping[str, Field], run_dir: Path
+    ) -> tuple[Mapping[str, Field], tuple[FileIdentity, ...]]:
+        """What the base's tensors hold while the run does not exist, or that nobody can tell.
+
+        Raises:
+            StateError: if it cannot be written.
+        """
+        from pfid.bootstrap.viability.recorded_base import record_at_launch
+
+        said, problem = record_at_launch(Path(self._declared.base), run_dir)
+        if said is None:
+            self._say(f"provenance: the base is not recorded: {problem}")
+            unread = FileIdentity(
+                role=FileRole.AUXILIARY, path=self._declared.base, problem="weights_unreadable"
+            )
+            return fields, (unread,)
+        return with_observed(fields, "base.weights", said), ()
 
     def _digests(self, wanted: Sequence[tuple[FileRole, str]]) -> tuple[FileIdentity, ...]:
         if not wanted:

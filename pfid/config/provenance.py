@@ -14,6 +14,8 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         datasets: files and folders it trains on; likewise.
         auxiliary: masks, filter lists, label maps, chat templates; likewise.
         artefacts: files it will have written; digested at its end.
+        base: folder of the base that is trained; what its tensors hold is recorded by a sample of
+            each, for `pfid merge-check`.
         container: image of the container, with its digest where there is one.
         environ: further variables of the environment that may be written down.
         requested: settings it asks for, by field (``attn_implementation = "flex_attention"``).
@@ -26,6 +28,7 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     datasets: list[str] = field(default_factory=list)
     auxiliary: list[str] = field(default_factory=list)
     artefacts: list[str] = field(default_factory=list)
+    base: str = ""
     container: str = ""
     environ: list[str] = field(default_factory=list)
     requested: dict[str, Any] = field(default_factory=dict)

@@ -36,12 +36,13 @@ class SafetensorsError(PfidError):
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """One tensor of a header."""
+    """One tensor of a header; ``begins_at`` counts from the end of the header."""
 
     name: str
     dtype: str
     shape: tuple[int, ...]
     size_bytes: int
+    begins_at: int = 0
 
     @property
     def elements(self) -> int:
@@ -127,7 +128,7 @@ def _tensor(name: str, of: Any) -> Tensor:
     size, bits = place[1] - place[0], BITS.get(dtype)
     if size < 0 or (bits is not None and size * 8 != prod(shape) * bits):
         raise SafetensorsError(f"its header gives {name[:80]!r} another size than its shape has")
-    return Tensor(name, dtype, shape, size)
+    return Tensor(name, dtype, shape, size, place[0])
 
 
 def _wholes(value: Any) -> tuple[int, ...] | None:

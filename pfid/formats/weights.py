@@ -23,6 +23,8 @@ class Shard:
         tensors: of its header; None if it was not read.
         pointer_bytes: what it stands for, if it is a Git LFS pointer.
         problem: ``missing``, ``outside`` the folder, or why its header cannot be read.
+        path: where it lies; "" if it is not there.
+        data_at: where its tensors begin.
     """
 
     name: str
@@ -30,6 +32,8 @@ class Shard:
     tensors: tuple[Tensor, ...] | None = None
     pointer_bytes: int | None = None
     problem: str = ""
+    path: str = ""
+    data_at: int = 0
 
 
 def weights_of(index: Index | None, shards: Sequence[Shard]) -> Weights:

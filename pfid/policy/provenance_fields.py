@@ -15,6 +15,7 @@ STANDARD: Final = (
     "max_seq_len",
     "mask.sha256",
     "quantized_base",
+    "base.weights",
     "template.sha256",
     "adapter.rank",
     "adapter.alpha",

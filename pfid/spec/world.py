@@ -15,6 +15,7 @@ from pfid.spec.ports.steps import StepsPort
 if TYPE_CHECKING:  # a daemon watches runs: what is known of projects and models is not its matter
     from pfid.spec.ports.facts import FactsPort
     from pfid.spec.ports.git import GitPort
+    from pfid.spec.ports.lineage import ChangedFacts, LineageFacts
     from pfid.spec.ports.masks import MaskFacts
     from pfid.spec.ports.preflight import (
         CacheKeyFacts,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:  # a daemon watches runs: what is known of projects and models
         WatchdogFacts,
     )
     from pfid.spec.ports.python import PythonPort
+    from pfid.spec.ports.served import ServedFacts
     from pfid.spec.ports.viability import KernelFacts, ModelFacts, Plan, RecipeFacts
 
 
@@ -86,6 +88,9 @@ class World:
         kernels: fused kernels for its class in the training interpreter.
         recipe: a recipe card held beside it.
         serving: whether what it trains can be served.
+        served: proofs that the path to serve a base was tried.
+        lineage: the base that was trained, held against the target of a merge.
+        changed: what a merge or a save changed.
     """
 
     subject: Entity = BOX
@@ -115,3 +120,6 @@ class World:
     kernels: "FactsPort[KernelFacts]" = _not_set_up("kernels")  # noqa: RUF009 - frozen
     recipe: "FactsPort[RecipeFacts | None]" = _not_set_up("recipe")  # noqa: RUF009 - frozen
     serving: "FactsPort[ServingFacts | None]" = _not_set_up("serving")  # noqa: RUF009 - frozen
+    served: "FactsPort[ServedFacts | None]" = _not_set_up("served")  # noqa: RUF009 - frozen
+    lineage: "FactsPort[LineageFacts | None]" = _not_set_up("lineage")  # noqa: RUF009 - frozen
+    changed: "FactsPort[ChangedFacts | None]" = _not_set_up("changed")  # noqa: RUF009 - frozen

@@ -2,6 +2,7 @@
 
 from typing import Any, Final
 
+from pfid.spec.ports.lineage import ChangedFacts, LineageFacts
 from pfid.spec.ports.masks import MaskFacts
 from pfid.spec.ports.preflight import (
     CacheKeyFacts,
@@ -18,6 +19,7 @@ from pfid.spec.ports.preflight import (
     TreeFacts,
     WatchdogFacts,
 )
+from pfid.spec.ports.served import ServedFacts
 from pfid.spec.ports.viability import KernelFacts, ModelFacts, Plan, RecipeFacts
 
 FACTS: Final[dict[str, Any]] = {
@@ -39,5 +41,8 @@ FACTS: Final[dict[str, Any]] = {
     "plan": Plan,
     "kernels": KernelFacts,
     "recipe": RecipeFacts | None,
+    "served": ServedFacts | None,
+    "lineage": LineageFacts | None,
+    "changed": ChangedFacts | None,
 }
 """Ports with one question (pfid.spec.ports.facts), and what each answers."""

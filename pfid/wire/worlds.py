@@ -94,6 +94,9 @@ FACT_PORTS: Final = frozenset(
         "plan",
         "kernels",
         "recipe",
+        "served",
+        "lineage",
+        "changed",
     }
 )
 """Ports with one question (pfid.spec.ports.facts); what each answers stands in project_facts."""

@@ -98,3 +98,30 @@ def test_a_refused_launch_leaves_no_question_behind(launch, script, tmp_path):
     provenance.drop()
     with pytest.raises(ChildProcessError):
         os.waitpid(process._pid, os.WNOHANG)
+
+
+def test_the_base_is_recorded_by_what_its_tensors_hold(launch, tmp_path):
+    import numpy as np
+    from safetensors.numpy import save_file
+
+    (tmp_path / "base").mkdir()
+    save_file({"a.weight": np.ones((4, 4), np.float32)}, tmp_path / "base" / "model.safetensors")
+    found = launch("true", table=Provenance(base="base")).fields["base.weights"]
+    assert found.observed["tensors"] == 1
+    assert found.observed["read_bytes"] == 64
+    assert found.observed_by.detail == str(tmp_path / "base")
+    recorded = (tmp_path / "run" / "base.json").read_text()
+    assert found.observed["digest"] in recorded
+    save_file({"a.weight": np.zeros((4, 4), np.float32)}, tmp_path / "base" / "model.safetensors")
+    other = launch("true", table=Provenance(base="base")).fields["base.weights"]
+    assert other.observed["digest"] != found.observed["digest"]
+
+
+def test_a_base_that_cannot_be_read_stops_no_launch_and_is_said(launch, tmp_path):
+    found = launch("true", table=Provenance(base="gone"))
+    assert found.fields["base.weights"].observed is None
+    assert [f.problem for f in found.files if f.path == str(tmp_path / "gone")] == [
+        "weights_unreadable"
+    ]
+    assert any("the base is not recorded" in line for line in launch.said)
+    assert not (tmp_path / "run" / "base.json").exists()
