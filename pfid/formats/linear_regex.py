@@ -45,6 +45,10 @@ class Pattern(Protocol):
         """Find all matches from ``pos`` on."""
         ...
 
+    def sub(self, new: bytes, text: bytes, /) -> bytes:
+        r"""Replace every match; ``\\1`` in what replaces it stands for a group."""
+        ...
+
 
 class PatternError(ValueError):
     """A pattern that re2 cannot take (look-around and back-references are not regular)."""

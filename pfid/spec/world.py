@@ -13,6 +13,7 @@ from pfid.spec.ports.run import RunPort
 from pfid.spec.ports.steps import StepsPort
 
 if TYPE_CHECKING:  # a daemon watches runs: what is known of projects and models is not its matter
+    from pfid.spec.ports.engine import EngineFacts
     from pfid.spec.ports.facts import FactsPort
     from pfid.spec.ports.git import GitPort
     from pfid.spec.ports.lineage import ChangedFacts, LineageFacts
@@ -87,6 +88,7 @@ class World:
         plan: how it would be trained.
         kernels: fused kernels for its class in the training interpreter.
         recipe: a recipe card held beside it.
+        engine: the installed engine that would serve it.
         serving: whether what it trains can be served.
         served: proofs that the path to serve a base was tried.
         lineage: the base that was trained, held against the target of a merge.
@@ -119,6 +121,7 @@ class World:
     plan: "FactsPort[Plan]" = _not_set_up("plan")  # noqa: RUF009 - frozen
     kernels: "FactsPort[KernelFacts]" = _not_set_up("kernels")  # noqa: RUF009 - frozen
     recipe: "FactsPort[RecipeFacts | None]" = _not_set_up("recipe")  # noqa: RUF009 - frozen
+    engine: "FactsPort[EngineFacts | None]" = _not_set_up("engine")  # noqa: RUF009 - frozen
     serving: "FactsPort[ServingFacts | None]" = _not_set_up("serving")  # noqa: RUF009 - frozen
     served: "FactsPort[ServedFacts | None]" = _not_set_up("served")  # noqa: RUF009 - frozen
     lineage: "FactsPort[LineageFacts | None]" = _not_set_up("lineage")  # noqa: RUF009 - frozen

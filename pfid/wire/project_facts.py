@@ -2,6 +2,7 @@
 
 from typing import Any, Final
 
+from pfid.spec.ports.engine import EngineFacts
 from pfid.spec.ports.lineage import ChangedFacts, LineageFacts
 from pfid.spec.ports.masks import MaskFacts
 from pfid.spec.ports.preflight import (
@@ -41,6 +42,7 @@ FACTS: Final[dict[str, Any]] = {
     "plan": Plan,
     "kernels": KernelFacts,
     "recipe": RecipeFacts | None,
+    "engine": EngineFacts | None,
     "served": ServedFacts | None,
     "lineage": LineageFacts | None,
     "changed": ChangedFacts | None,

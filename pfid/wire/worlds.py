@@ -94,6 +94,7 @@ FACT_PORTS: Final = frozenset(
         "plan",
         "kernels",
         "recipe",
+        "engine",
         "served",
         "lineage",
         "changed",

@@ -17,6 +17,23 @@ NAME_MAX_CHARS = 120
 
 
 @dataclass(frozen=True, kw_only=True)
+class NamedEngine:
+    """The engine that would serve.
+
+    Attributes:
+        name: as ``vllm``.
+        python: interpreter that has it installed, by path or name; "" if a folder is named.
+        path: its package, or a folder that holds it; None if an interpreter is named.
+        adapter: an adapter that would be served by it; None without.
+    """
+
+    name: str
+    python: str = ""
+    path: Path | None = None
+    adapter: Path | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Candidate:
     """What is asked about.
 
@@ -26,6 +43,7 @@ class Candidate:
         python: the training interpreter, by path or name; "" if nobody named it.
         recipe: a recipe card; None without.
         alignment: ``stock`` or ``abliterated``, as somebody says; "" if nobody does.
+        engine: that would serve it; None if nobody names one.
         environ: what training is started with.
     """
 
@@ -34,6 +52,7 @@ class Candidate:
     python: str = ""
     recipe: Path | None = None
     alignment: str = ""
+    engine: NamedEngine | None = None
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
 
     @cached_property
@@ -54,6 +73,13 @@ class Candidate:
     @property
     def interpreter(self) -> PythonIntrospection:
         """The training interpreter, in the current folder."""
-        here = str(Path.cwd())
-        named = os.path.abspath(self.python) if "/" in self.python else self.python  # noqa: PTH100
-        return PythonIntrospection(named or None, self.environ, here, imports=False)
+        return self._python(self.python)
+
+    @property
+    def engine_interpreter(self) -> PythonIntrospection:
+        """The interpreter that has the engine."""
+        return self._python(self.engine.python if self.engine is not None else "")
+
+    def _python(self, python: str) -> PythonIntrospection:
+        named = os.path.abspath(python) if "/" in python else python  # noqa: PTH100
+        return PythonIntrospection(named or None, self.environ, str(Path.cwd()), imports=False)

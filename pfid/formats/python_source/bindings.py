@@ -1,0 +1,181 @@
+"""What a module's text binds to its names when it is run, and on which conditions."""
+
+import ast
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+_DEFINES: Final = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+_NEVER_RUN: Final = "TYPE_CHECKING"
+
+
+class SourceError(Exception):
+    """A module that cannot be read; the message names it and says why."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Binding:
+    """One thing a name is bound to.
+
+    Attributes:
+        node: a class, a function, or the expression of an assignment; None for an import.
+        module: that is imported, or from which the name is; "" for no import.
+        attribute: name that is imported from it; "" for the module itself.
+        sure: whether it is bound whatever happens.
+    """
+
+    node: ast.AST | None = None
+    module: str = ""
+    attribute: str = ""
+    sure: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceModule:
+    """A module's text as names.
+
+    Attributes:
+        name: dotted.
+        bound: what each name may be bound to at the end of the module, in order.
+        stars: modules whose every name is taken.
+        lazy: whether the module makes up attributes when they are asked for.
+    """
+
+    name: str
+    bound: dict[str, tuple[Binding, ...]] = field(default_factory=dict)
+    stars: tuple[str, ...] = ()
+    lazy: bool = False
+
+
+def read_module(name: str, text: str, *, package: bool) -> SourceModule:
+    """Read a module.
+
+    Args:
+        name: dotted.
+        text: its source.
+        package: whether it is the ``__init__`` of a package, for relative imports.
+
+    Raises:
+        SourceError: if it is no Python that this interpreter can parse.
+    """
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        where = f" in line {error.lineno}" if isinstance(error, SyntaxError) else ""
+        raise SourceError(f"{name} cannot be parsed{where}") from error
+    gathered = _Gathered(name if package else name.rpartition(".")[0])
+    gathered.block(tree.body, sure=True)
+    return SourceModule(
+        name=name,
+        bound={key: tuple(found) for key, found in gathered.bound.items()},
+        stars=tuple(gathered.stars),
+        lazy="__getattr__" in gathered.bound,
+    )
+
+
+class _Gathered:
+    """Collects bindings in the order in which they are made."""
+
+    def __init__(self, package: str) -> None:
+        self.package = package
+        self.bound: dict[str, list[Binding]] = {}
+        self.stars: list[str] = []
+
+    def block(self, body: Sequence[ast.stmt], *, sure: bool) -> None:
+        for statement in body:
+            self._statement(statement, sure=sure)
+
+    def _statement(self, node: ast.stmt, *, sure: bool) -> None:
+        if isinstance(node, _DEFINES):
+            self._bind(node.name, Binding(node=node, sure=sure))
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            self._import(node, sure=sure)
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            self._assign(node, sure=sure)
+        else:
+            for body, runs in branches(node):
+                self.block(body, sure=sure and runs)
+
+    def _assign(self, node: ast.Assign | ast.AnnAssign, *, sure: bool) -> None:
+        if node.value is None:
+            return
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        for target in targets:
+            if isinstance(target, ast.Name):
+                self._bind(target.id, Binding(node=node.value, sure=sure))
+
+    def _import(self, node: ast.Import | ast.ImportFrom, *, sure: bool) -> None:
+        for alias in node.names:
+            if isinstance(node, ast.Import):
+                module = alias.name if alias.asname else alias.name.partition(".")[0]
+                self._bind(alias.asname or module, Binding(module=module, sure=sure))
+                continue
+            source = self._absolute(node)
+            if alias.name == "*":
+                self.stars.append(source)
+            else:
+                bound = Binding(module=source, attribute=alias.name, sure=sure)
+                self._bind(alias.asname or alias.name, bound)
+
+    def _absolute(self, node: ast.ImportFrom) -> str:
+        if not node.level:
+            return node.module or ""
+        parts = self.package.split(".")
+        base = ".".join(parts[: len(parts) - node.level + 1])
+        return ".".join(part for part in (base, node.module) if part)
+
+    def _bind(self, name: str, binding: Binding) -> None:
+        if binding.sure:
+            self.bound[name] = [binding]
+        else:
+            self.bound.setdefault(name, []).append(binding)
+
+
+def branches(node: ast.stmt) -> Iterator[tuple[Sequence[ast.stmt], bool]]:
+    """Blocks of a compound statement, each with whether it surely runs."""
+    if isinstance(node, ast.If):
+        taken = constant_truth(node.test)
+        if taken is not False:
+            yield node.body, taken is True
+        if taken is not True:
+            yield node.orelse, taken is False
+    elif isinstance(node, ast.Try):
+        yield node.body, False
+        yield from ((handler.body, False) for handler in node.handlers)
+        yield node.orelse, False
+        yield node.finalbody, True
+    elif isinstance(node, ast.With | ast.AsyncWith):
+        yield node.body, True
+    elif isinstance(node, ast.For | ast.AsyncFor | ast.While):
+        yield node.body, False
+        yield node.orelse, False
+    elif isinstance(node, ast.Match):
+        yield from ((case.body, False) for case in node.cases)
+
+
+def constant_truth(test: ast.expr) -> bool | None:
+    """Whether a condition holds at run time; None if that depends on something."""
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        inner = constant_truth(test.operand)
+        return None if inner is None else not inner
+    if isinstance(test, ast.Constant):
+        return bool(test.value)
+    named = getattr(test, "id", getattr(test, "attr", ""))
+    return False if named == _NEVER_RUN else None
+
+
+def dotted(node: ast.AST) -> str:
+    """``a.b.c`` of a chain of names; "" for anything else."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute):
+        base = dotted(node.value)
+        return f"{base}.{node.attr}" if base else ""
+    return ""
+
+
+def without_none(bound: Iterable[Binding]) -> tuple[Binding, ...]:
+    """Bindings but for None, which stands where an import failed and is of no use there."""
+    found = tuple(bound)
+    kept = [b for b in found if not (isinstance(b.node, ast.Constant) and b.node.value is None)]
+    return tuple(kept) or found
