@@ -25,7 +25,8 @@ from nvml_shim import H200, HANG, Shim
 
 GPUS: Final = 8
 RUNS: Final = 64
-SETTLE_S: Final = 12.0
+SETTLE_S: Final = 45.0
+"""As long as in daemon_idle: an idle run has been silent for a while."""
 SECONDS: Final = float(os.environ.get("PFID_BENCH_SECONDS", "60"))
 SCRAPE_S: Final = 5.0
 HUNG_S: Final = 20.0
