@@ -20,6 +20,7 @@ class EntityKind(Enum):
     FILE = "file"
     MODEL = "model"
     METRIC = "metric"
+    RESULT = "result"
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,11 +13,15 @@ from pfid.spec.ports.run import RunPort
 from pfid.spec.ports.steps import StepsPort
 
 if TYPE_CHECKING:  # a daemon watches runs: what is known of projects and models is not its matter
+    from pfid.spec.ports.corpora import CorpusFacts
     from pfid.spec.ports.engine import EngineFacts
     from pfid.spec.ports.facts import FactsPort
     from pfid.spec.ports.git import GitPort
+    from pfid.spec.ports.known_answers import KnownAnswersFacts
     from pfid.spec.ports.lineage import ChangedFacts, LineageFacts
     from pfid.spec.ports.masks import MaskFacts
+    from pfid.spec.ports.overlap import OverlapFacts
+    from pfid.spec.ports.planted import PlantedFacts
     from pfid.spec.ports.preflight import (
         CacheKeyFacts,
         CardsFacts,
@@ -34,6 +38,8 @@ if TYPE_CHECKING:  # a daemon watches runs: what is known of projects and models
         WatchdogFacts,
     )
     from pfid.spec.ports.python import PythonPort
+    from pfid.spec.ports.refusals import RefusalFacts
+    from pfid.spec.ports.results import ResultFacts
     from pfid.spec.ports.served import ServedFacts
     from pfid.spec.ports.viability import KernelFacts, ModelFacts, Plan, RecipeFacts
 
@@ -93,6 +99,12 @@ class World:
         served: proofs that the path to serve a base was tried.
         lineage: the base that was trained, held against the target of a merge.
         changed: what a merge or a save changed.
+        results: records of an evaluation, both arms.
+        refusals: what tells its refusals from answers.
+        planted: faults planted into its answers, and which checks saw them.
+        known_answers: its metrics, driven with inputs whose answers are known.
+        corpus: that its rates are quoted for.
+        overlap: what of its outputs stands in a corpus.
     """
 
     subject: Entity = BOX
@@ -126,3 +138,9 @@ class World:
     served: "FactsPort[ServedFacts | None]" = _not_set_up("served")  # noqa: RUF009 - frozen
     lineage: "FactsPort[LineageFacts | None]" = _not_set_up("lineage")  # noqa: RUF009 - frozen
     changed: "FactsPort[ChangedFacts | None]" = _not_set_up("changed")  # noqa: RUF009 - frozen
+    results: "FactsPort[ResultFacts]" = _not_set_up("results")  # noqa: RUF009 - frozen
+    refusals: "FactsPort[RefusalFacts | None]" = _not_set_up("refusals")  # noqa: RUF009 - frozen
+    planted: "FactsPort[PlantedFacts | None]" = _not_set_up("planted")  # noqa: RUF009 - frozen
+    known_answers: "FactsPort[KnownAnswersFacts]" = _not_set_up("known_answers")  # noqa: RUF009
+    corpus: "FactsPort[CorpusFacts | None]" = _not_set_up("corpus")  # noqa: RUF009 - frozen
+    overlap: "FactsPort[OverlapFacts | None]" = _not_set_up("overlap")  # noqa: RUF009 - frozen

@@ -2,9 +2,13 @@
 
 from typing import Any, Final
 
+from pfid.spec.ports.corpora import CorpusFacts
 from pfid.spec.ports.engine import EngineFacts
+from pfid.spec.ports.known_answers import KnownAnswersFacts
 from pfid.spec.ports.lineage import ChangedFacts, LineageFacts
 from pfid.spec.ports.masks import MaskFacts
+from pfid.spec.ports.overlap import OverlapFacts
+from pfid.spec.ports.planted import PlantedFacts
 from pfid.spec.ports.preflight import (
     CacheKeyFacts,
     CardsFacts,
@@ -20,6 +24,8 @@ from pfid.spec.ports.preflight import (
     TreeFacts,
     WatchdogFacts,
 )
+from pfid.spec.ports.refusals import RefusalFacts
+from pfid.spec.ports.results import ResultFacts
 from pfid.spec.ports.served import ServedFacts
 from pfid.spec.ports.viability import KernelFacts, ModelFacts, Plan, RecipeFacts
 
@@ -46,5 +52,11 @@ FACTS: Final[dict[str, Any]] = {
     "served": ServedFacts | None,
     "lineage": LineageFacts | None,
     "changed": ChangedFacts | None,
+    "results": ResultFacts,
+    "refusals": RefusalFacts | None,
+    "planted": PlantedFacts | None,
+    "known_answers": KnownAnswersFacts,
+    "corpus": CorpusFacts | None,
+    "overlap": OverlapFacts | None,
 }
 """Ports with one question (pfid.spec.ports.facts), and what each answers."""

@@ -98,6 +98,12 @@ FACT_PORTS: Final = frozenset(
         "served",
         "lineage",
         "changed",
+        "results",
+        "refusals",
+        "planted",
+        "known_answers",
+        "corpus",
+        "overlap",
     }
 )
 """Ports with one question (pfid.spec.ports.facts); what each answers stands in project_facts."""

@@ -1,0 +1,35 @@
+"""Faults planted into good answers, and which gates saw them."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlantedFault:
+    """One kind of fault in one copy of the evaluation.
+
+    Attributes:
+        name: ``truncated``, ``padded``, ``looped``, ``refused``, ``memorised``.
+        property: that it harms.
+        problem: why it could not be planted or judged; "" if it could.
+        detail: words about that.
+        answers: good answers there were to plant it into.
+        delivered: those in which it was found again, read back through the seam checks read.
+        seen_by: checks that failed on it and had not failed without it.
+        asked: checks that gave a verdict on the good answers.
+    """
+
+    name: str
+    property: str
+    problem: str = ""
+    detail: str = ""
+    answers: int = 0
+    delivered: int = 0
+    seen_by: tuple[str, ...] = ()
+    asked: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlantedFacts:
+    """Every fault of every property that the spec declares."""
+
+    faults: tuple[PlantedFault, ...]
