@@ -195,3 +195,26 @@ def test_a_state_of_another_sampler_is_refused_by_what_differs():
 def test_a_sampler_that_could_not_work_is_refused(arguments, options):
     with pytest.raises(ValueError, match=r"needs records|not in a world"):
         PairedBucketSampler(*arguments, **options)
+
+
+@pytest.mark.parametrize("distinct", [3, 200])
+def test_records_of_one_length_meet_others_in_every_epoch(distinct):
+    """However they are sorted: by counting, where lengths are few, or one by one."""
+    lengths = [index * 7 % distinct + 1 for index in range(600)]
+    sampler = PairedBucketSampler(lengths, 4, seed=1)
+    epochs = [list(sampler) for _ in range(30)]
+    assert all(sorted(i for batch in epoch for i in batch) == list(range(600)) for epoch in epochs)
+    partners = {i for epoch in epochs for batch in epoch if 0 in batch for i in batch} - {0}
+    same = {i for i, length in enumerate(lengths) if length == lengths[0]} - {0}
+    assert len(partners & same) > min(len(same), 80) / 3
+    first_of_order = [epoch[0] for epoch in epochs]
+    assert len({tuple(batch) for batch in first_of_order}) > 20
+
+
+def test_every_place_is_as_likely_as_any_other():
+    """The shuffle is even: over many epochs a record of five comes to each place equally often."""
+    places = [0] * 5
+    for seed in range(3_000):
+        (batch,) = PairedBucketSampler([7] * 5, 5, seed=seed)
+        places[batch.index(2)] += 1
+    assert all(480 < count < 720 for count in places)
