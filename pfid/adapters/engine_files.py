@@ -2,12 +2,16 @@
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 TEXT_MAX_BYTES: Final = 1 << 20
+REPLACING: Final = ("general_plugins", "platform_plugins")
+"""Groups whose code may register models; others plug in elsewhere."""
+EntryPoint = tuple[str, str, str, str]
+"""Distribution, group, name and value."""
 _VERSION: Final = re.compile(
     r"""(?m)^(?:__version__\s*=\s*)?(?:version|__version__)\s*=\s*['"]([^'"\n]{1,60})['"]"""
 )
@@ -21,7 +25,7 @@ class EngineFiles:
     Attributes:
         folder: its package; None if there is none.
         version: "" if nothing says.
-        plugins: entry points of other distributions, as ``distribution: name``.
+        plugins: entry points that may replace classes, as ``distribution: name``.
     """
 
     folder: Path | None = None
@@ -55,20 +59,28 @@ def _version(folder: Path, beside: Path, package: str) -> str:
 
 def _plugins(beside: Path, package: str) -> Iterator[str]:
     for name in _names(beside):
-        if not name.endswith((".dist-info", ".egg-info")) or name.startswith(f"{package}-"):
-            continue
-        yield from entry_points(_text(beside / name / "entry_points.txt"), name, package)
+        if name.endswith((".dist-info", ".egg-info")):
+            text = _text(beside / name / "entry_points.txt")
+            yield from replacing(entry_points(text, name), package)
 
 
-def entry_points(text: str, distribution: str, package: str) -> Iterator[str]:
-    """Entry points of groups that an engine loads when it starts, out of an INI text."""
+def entry_points(text: str, distribution: str) -> Iterator[EntryPoint]:
+    """Entry points out of the INI text of a distribution's folder."""
     group = ""
     for line in text.splitlines():
-        bare = line.strip()
-        if bare.startswith("["):
-            group = bare.strip("[]").strip()
-        elif group.startswith(f"{package}.") and "=" in bare:
-            yield f"{distribution.partition('-')[0]}: {bare.partition('=')[0].strip()}"
+        name, equals, value = (part.strip() for part in line.partition("="))
+        if name.startswith("["):
+            group = name.strip("[]").strip()
+        elif equals:
+            yield distribution.partition("-")[0], group, name, value
+
+
+def replacing(points: Iterable[EntryPoint], package: str) -> Iterator[str]:
+    """Entry points that may put another class in place: loaded at start, and not the engine's."""
+    for distribution, group, name, value in points:
+        kind = group.removeprefix(f"{package}.")
+        if kind in REPLACING and not value.startswith(f"{package}."):
+            yield f"{distribution[:100]}: {name[:100]}"
 
 
 def _names(folder: Path) -> list[str]:

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from pfid.cli.chosen_config import chosen_config
+from pfid.cli.engine_options import engine_of, engine_options
 from pfid.cli.output import Exit, emit_json
 from pfid.cli.viability_options import plan_of, plan_options
 
@@ -40,6 +41,7 @@ def command() -> None:
 @click.argument("model", nargs=-1, required=True, type=MODEL, metavar="MODEL...")
 @plan_options
 @PYTHON
+@engine_options
 @click.option(
     "--recipe", type=click.Path(path_type=Path), metavar="CARD.toml", help="A recipe card."
 )
@@ -79,6 +81,7 @@ def check(
         python=python,
         recipe=recipe,
         alignment=alignment or "",
+        engine=engine_of(given),
         environ=os.environ,
     )
     judged, facts = judge_candidate(candidate, chosen_config(config))
@@ -93,6 +96,7 @@ def check(
 @click.argument("models", nargs=-1, required=True, type=MODEL, metavar="MODEL...")
 @plan_options
 @PYTHON
+@engine_options
 @CONFIG
 @JSON
 def compare(
@@ -107,10 +111,12 @@ def compare(
     from pfid.bootstrap.viability.judging import judge_candidate, ready
     from pfid.cli.viability_output import compared_json, print_compared
 
-    plan, loaded = plan_of(given), chosen_config(config)
+    plan, engine, loaded = plan_of(given), engine_of(given), chosen_config(config)
     found = []
     for path in models:
-        candidate = Candidate(paths=(path,), plan=plan, python=python, environ=os.environ)
+        candidate = Candidate(
+            paths=(path,), plan=plan, python=python, engine=engine, environ=os.environ
+        )
         judged, facts = judge_candidate(candidate, loaded)
         found.append((candidate.name, facts, judged))
     if as_json:

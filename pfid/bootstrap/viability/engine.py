@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from pfid.adapters.adapter_files import read_adapter
-from pfid.adapters.engine_files import EngineFiles, find_engine
+from pfid.adapters.engine_files import EngineFiles, find_engine, replacing
 from pfid.adapters.source_tree import SourceTree
 from pfid.bootstrap.viability.candidate import Candidate
 from pfid.formats.engine_source.adapter_keys import AdapterKeys, Fate
@@ -58,7 +58,21 @@ def engine_facts(candidate: Candidate, model: ModelFacts) -> EngineFacts | None:
         architectures=shape.classes if shape is not None else (),
         config=candidate.files.config or {},
     )
-    return _confirmed(_by_source(candidate, found), candidate, found)
+    facts = _confirmed(_by_source(candidate, found), candidate, found)
+    return _unless_replaced(facts, files.plugins)
+
+
+def _unless_replaced(facts: EngineFacts, plugins: tuple[str, ...]) -> EngineFacts:
+    """Source alone does not tell what plugins put in place; the running engine does."""
+    if not plugins or facts.confirmed is not None or facts.problem == "engine_not_found":
+        return facts
+    said = f"plugins are installed: {', '.join(plugins[:5])}"
+    return EngineFacts(
+        problem="plugins_may_replace",
+        detail=said,
+        version=facts.version,
+        confirmation=facts.confirmation,
+    )
 
 
 def _look(candidate: Candidate, package: str) -> EngineFiles | EngineFacts:
@@ -74,11 +88,11 @@ def _look(candidate: Candidate, package: str) -> EngineFiles | EngineFacts:
     if said.get("problem"):
         return EngineFacts(problem="engine_not_found", detail=str(said.get("detail", "")))
     files = find_engine(Path(str(said["folder"])), package)
-    points = [p for p in said["plugins"] if str(p[0]).lower() != package]
+    points = [(str(p[0]), str(p[1]), str(p[2]), str(p[3])) for p in said["plugins"]]
     return replace(
         files,
         version=files.version or str(said["version"]),
-        plugins=tuple(dict.fromkeys(f"{p[0]}: {p[2]}" for p in points)),
+        plugins=tuple(dict.fromkeys(replacing(points, package))),
     )
 
 
@@ -86,11 +100,6 @@ def _by_source(candidate: Candidate, found: _Found) -> EngineFacts:
     tree = SourceTree(found.files.folder or Path(), found.package)
     source = EngineSource(found.package, tree.module)
     version = found.files.version
-    if found.files.plugins:
-        said = ", ".join(found.files.plugins[:5])
-        return EngineFacts(
-            problem="plugins_may_replace", detail=f"plugins are installed: {said}", version=version
-        )
     try:
         served = source.serving(found.architectures)
     except EngineSourceError as error:

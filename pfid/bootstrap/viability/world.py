@@ -3,6 +3,7 @@
 from pfid.adapters.clocks import SystemClock
 from pfid.bootstrap.preflight.world import LookedAtOnce
 from pfid.bootstrap.viability.candidate import Candidate
+from pfid.bootstrap.viability.engine import engine_facts
 from pfid.bootstrap.viability.kernels import kernel_facts
 from pfid.bootstrap.viability.model import model_facts
 from pfid.bootstrap.viability.recipe import recipe_facts
@@ -20,6 +21,7 @@ def candidate_world(candidate: Candidate) -> World:
         model=model,
         plan=FixedFacts(candidate.plan),
         recipe=LookedAtOnce(lambda: recipe_facts(candidate, model.facts())),
+        engine=LookedAtOnce(lambda: engine_facts(candidate, model.facts())),
         kernels=LookedAtOnce(lambda: kernel_facts(candidate)),
         lineage=FixedFacts(None),
         changed=FixedFacts(None),
