@@ -70,7 +70,7 @@ from pfid.domain.snapshot import SamplerView
 from pfid.host.configured_checks import problems_of_checks
 
 SHOWN_EVENTS: Final = 200
-SWITCH_S: Final = 0.0005
+SWITCH_S: Final = 0.0001
 GC_YOUNG, GC_MIDDLE, GC_OLD = 20_000, 20, 1_000_000
 ENGINE_UNUSED_S: Final = 60.0
 ENGINE_LINGER_S: Final = 10.0

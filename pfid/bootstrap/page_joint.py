@@ -18,7 +18,10 @@ from pfid.domain.snapshot import Snapshot
 
 RENDER_AT_LEAST_S: Final = 5.0
 SOON_S: Final = 1.0
-"""From one page to the next, where a reader or the news will not wait longer."""
+"""From one page to the next, where a reader or the news will not wait longer: at the least."""
+RENDER_SHARE: Final = 0.02
+"""So much of a core at the most goes into pages, however many read them: each takes the interpreter
+from the loop, and fifty scrapers a minute apart look like one that scrapes all the time."""
 JITTER_S: Final = 0.5
 """So much before its time a page is old enough: the next call may come a whole interval later."""
 OFTEN_S: Final = 4.0
@@ -42,6 +45,7 @@ class PageJoint:
     scrapes_seen: int = 0
     notices: Callable[[], Mapping[str, tuple[int, int]]] = lambda: NO_CHANNELS
     _urgent: bool = False
+    _cost_s: float = 0.0
     _making: Future[None] | None = None
     _maker: ThreadPoolExecutor = field(
         default_factory=lambda: ThreadPoolExecutor(1, thread_name_prefix="pfid-render")
@@ -58,7 +62,14 @@ class PageJoint:
         if not self._busy() and self._wanted(now_s):
             self._begin(snapshot, now_s)
         read = self._read(now_s)
-        return SOON_S if read and (self._urgent or self._often(now_s)) else RENDER_AT_LEAST_S
+        if not read or not (self._urgent or self._often(now_s)):
+            return RENDER_AT_LEAST_S
+        return max(SOON_S, self._dear_s - (now_s - self.rendered_s))
+
+    @property
+    def _dear_s(self) -> float:
+        """How long the last page has to last for what it cost."""
+        return min(self._cost_s / RENDER_SHARE, RENDER_AT_LEAST_S)
 
     def _begin(self, snapshot: Callable[[], Snapshot], now_s: float) -> None:
         first = not self.rendered_s
@@ -90,9 +101,11 @@ class PageJoint:
             return True
         read = self._read(now_s)
         age_s = now_s - self.rendered_s
-        scraped = self._often(now_s) and self.server.scrapes != self.scrapes_seen
         stale = age_s >= (RENDER_AT_LEAST_S if read else UNREAD_S) - JITTER_S
-        return scraped or stale or (read and self._urgent)
+        if stale or age_s < self._dear_s - JITTER_S:
+            return stale
+        scraped = self._often(now_s) and self.server.scrapes != self.scrapes_seen
+        return scraped or (read and self._urgent)
 
     def _read(self, now_s: float) -> bool:
         last_s = self.server.last_scrape_s
@@ -106,7 +119,10 @@ class PageJoint:
         return gap_s < OFTEN_S and now_s - last_s < 2 * OFTEN_S
 
     def _make(self, shown: Snapshot) -> None:
+        """Render, and pack what is asked for packed: not in the thread that has to answer."""
+        began_s = time.thread_time()
         self.server.publish(self.page.render(shown))
+        self._cost_s = time.thread_time() - began_s
         self.server.publish_selftest(self._drills(shown))
         self.server.publish_status(
             Status(make=lambda healthy: status_page(shown, healthy=healthy), policy=POLICY)

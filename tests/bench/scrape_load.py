@@ -1,20 +1,24 @@
 """Many runs, many scrapers, and clients that mean no good: what a scrape and the loop notice.
 
 First the page alone: 500 runs and 8 GPUs, rendered and fetched. Then a real daemon that watches
-as many real processes, 50 scrapers at once, and beside them silent clients and a slow loris; the
-loop's own answer to a question over the control socket is timed before and meanwhile.
+as many real processes on 8 GPUs of the stand-in for NVML, 50 scrapers at once, and beside them
+silent clients and a slow loris; the loop's own answer to a question over the control socket is
+timed before and meanwhile. ``--daemon`` leaves the page alone out.
 """
 
 import gzip
 import json
+import os
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import urllib.request
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 from page import NOW_S, _snapshot
 from scratch_daemon import ScratchDaemon, end, sleepers
@@ -29,6 +33,10 @@ from pfid.domain.gpu_view import GpusView, GpuView, HolderView
 from pfid.domain.snapshot import Snapshot
 from pfid.wire.control import GetRun
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "nvml_shim"))
+
+from nvml_shim import H200, Shim
+
 RUNS = (125, 250, 500)
 GPUS = 8
 ROUNDS = 60
@@ -41,10 +49,18 @@ SLOW, SILENT = 10, 10
 
 
 def main() -> int:
-    """Print the figures; ``--page`` those of the page alone, ``--scrape URL`` is
-    the process of the scrapers."""
+    """Print the figures; ``--scrape URL`` is the process of the scrapers."""
     if sys.argv[1:2] == ["--scrape"]:
         return _scrapers(sys.argv[2])
+    if sys.argv[1:2] != ["--daemon"]:
+        _pages()
+    if sys.argv[1:2] != ["--page"]:
+        with tempfile.TemporaryDirectory(prefix="pfid-bench-load-") as folder:
+            _daemon(RUNS[-1], Shim(Path(folder) / "nvml"))
+    return 0
+
+
+def _pages() -> None:
     print(f"the page of runs and {GPUS} GPUs, milliseconds")
     print(
         f"{'runs':>6}{'samples':>9}{'bytes':>10}{'gzipped':>9}{'render p50':>12}{'p99':>8}"
@@ -53,9 +69,6 @@ def main() -> int:
     for runs in RUNS:
         _page(runs)
     print(f"limit of a scrape of {RUNS[-1]} runs: p99 {LIMIT_MS} ms")
-    if sys.argv[1:2] != ["--page"]:
-        _daemon(RUNS[-1])
-    return 0
 
 
 def _page(runs: int) -> None:
@@ -84,8 +97,12 @@ def _page(runs: int) -> None:
     )
 
 
-def _daemon(runs: int) -> None:
+def _daemon(runs: int, shim: Shim) -> None:
     processes = sleepers(runs)
+    shim.play(*[H200] * GPUS, log="off")
+    shim.processes += [(i % GPUS, process.pid, 1 << 30) for i, process in enumerate(processes)]
+    shim.write()
+    os.environ["LD_LIBRARY_PATH"] = str(shim.folder)
     try:
         with ScratchDaemon() as daemon:
             url = ""
@@ -95,13 +112,13 @@ def _daemon(runs: int) -> None:
             def ask() -> None:
                 daemon.client.call(GetRun(run_id="load-0000"))
 
-            _fetch(url)
+            _until_held(url, runs)
             time.sleep(2.0)
             quiet = _for(ask, 5.0)
             alone = _timed(lambda: _fetch(url), 50)
             loaded, reports = _under_load(url, ask)
             print(
-                f"a daemon with {runs} real runs; {SCRAPERS} scrapers, each every "
+                f"a daemon with {runs} real runs on {GPUS} GPUs; {SCRAPERS} scrapers, each every "
                 f"{SCRAPE_EVERY_S:g} s, {SLOW} slow-loris and {SILENT} silent clients"
             )
             print("  milliseconds                         p50      p99      max")
@@ -174,6 +191,18 @@ def _fetch(url: str) -> None:
     request = urllib.request.Request(url, headers={"Accept-Encoding": "gzip"})
     with urllib.request.urlopen(request, timeout=10) as answer:
         answer.read()
+
+
+def _until_held(url: str, runs: int) -> None:
+    """Wait until every run stands on the page with what it holds of a GPU."""
+    for _ in range(60):
+        with urllib.request.urlopen(url, timeout=10) as answer:
+            names = [line.partition(b"{")[0] for line in answer.read().splitlines()]
+        up, held = names.count(b"pfid_gpu_up"), names.count(b"pfid_run_gpu_memory_bytes")
+        if (up, held) == (GPUS, runs):
+            return
+        time.sleep(0.5)
+    raise RuntimeError(f"{up} GPUs and {held} runs on them stand on the page")
 
 
 def _timed(act: Callable[[], object], rounds: int) -> list[float]:

@@ -21,6 +21,10 @@ class PreparedPage:
         """Take the text."""
         self._page = page
 
+    def pack(self) -> None:
+        """Compress it now, in the thread that asks; zlib lets the others go on meanwhile."""
+        _ = self._deflated, self._checksum
+
     def plain(self, live: bytes) -> bytes:
         """The text with ``live`` behind it."""
         return self._page + live

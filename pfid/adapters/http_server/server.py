@@ -112,8 +112,11 @@ class PageServer:
             sock.close()
 
     def publish(self, page: bytes) -> None:
-        """Serve this page from now on."""
-        self._site.page = PreparedPage(page)
+        """Serve this page from now on; packed beforehand, if the one before was asked for so."""
+        made = PreparedPage(page)
+        if self._site.packs:
+            made.pack()
+        self._site.page = made
 
     def publish_selftest(self, page: bytes | None) -> None:
         """Serve this page of what a live self-test made; None when there is nothing."""

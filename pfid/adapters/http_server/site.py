@@ -47,6 +47,7 @@ class Site:
         self.ready = False
         self._made: tuple[Status, bool, PreparedPage] | None = None
         self.scrapes = 0
+        self.packs = False
         self._live = live
         self._healthy = healthy
 
@@ -74,6 +75,7 @@ class Site:
         if page is None:
             return _status(HTTPStatus.SERVICE_UNAVAILABLE, request)
         self.scrapes += 1
+        self.packs = request.gzip
         live = self._live()
         return response(
             HTTPStatus.OK,

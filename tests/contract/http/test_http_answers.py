@@ -3,10 +3,12 @@
 import gzip
 import socket
 import subprocess
+import threading
 
 import pytest
 
 from pfid.adapters.http_server import ListenError, PageServer
+from pfid.adapters.http_server.prepared import PreparedPage
 from pfid.config.address import Address
 
 
@@ -192,3 +194,24 @@ def test_no_name_is_ever_looked_up(serve, get, monkeypatch):
     for name in ("getfqdn", "gethostbyaddr", "gethostbyname", "getnameinfo", "gethostname"):
         monkeypatch.setattr(socket, name, refuse)
     assert get(serve())[0] == 200
+
+
+def test_a_page_is_packed_by_whoever_publishes_it_once_somebody_takes_it_packed(
+    serve, get, monkeypatch
+):
+    packed_by = []
+    pack = PreparedPage.pack
+
+    def noted(page):
+        packed_by.append(threading.current_thread())
+        pack(page)
+
+    monkeypatch.setattr(PreparedPage, "pack", noted)
+    server = serve(page=b"pfid_x 1\n")
+    get(server)
+    server.publish(b"pfid_x 2\n")
+    assert packed_by == [], "nobody wants it so"
+    get(server, Accept_Encoding="gzip")
+    server.publish(b"pfid_x 3\n")
+    assert packed_by == [threading.current_thread()]
+    assert gzip.decompress(get(server, Accept_Encoding="gzip")[2]) == b"pfid_x 3\n"

@@ -10,6 +10,7 @@ from pfid.adapters.page import Page
 from pfid.bootstrap import page_joint as joined
 from pfid.bootstrap.page_joint import (
     HEALTHY_WITHIN_S,
+    JITTER_S,
     RENDER_AT_LEAST_S,
     SOON_S,
     UNREAD_S,
@@ -193,3 +194,39 @@ def test_what_goes_wrong_is_told_to_the_loop_and_the_next_page_is_made(joint, mo
     scraped(joint.server)
     joint.serve(snapshot, urgent=False)
     joint.close()
+
+
+@pytest.mark.parametrize(
+    ("cost_s", "after_s"), [(0.001, 0.0), (0.02, SOON_S), (0.04, 2.0), (1.0, RENDER_AT_LEAST_S)]
+)
+def test_what_a_page_costs_decides_how_often_it_is_made_for_whoever_scrapes_all_the_time(
+    server, monkeypatch, cost_s, after_s
+):
+    seen = Scrapes(server)
+    joint = PageJoint(server=seen, page=Page())
+    joint.serve(snapshot, urgent=False)
+    joint._cost_s = cost_s
+    for moment_s in (-0.02, 0.0):
+        seen.at(joint.rendered_s + moment_s)
+    if after_s:
+        assert not served_after(joint, after_s - JITTER_S - 0.1, monkeypatch)
+    assert served_after(joint, after_s, monkeypatch)
+    joint.close()
+
+
+def test_it_says_how_long_it_is_until_the_next_page_may_be_made(server, monkeypatch):
+    seen = Scrapes(server)
+    joint = PageJoint(server=seen, page=Page())
+    joint.serve(snapshot, urgent=False)
+    joint._cost_s = 0.05
+    for moment_s in (-0.02, 0.0):
+        seen.at(joint.rendered_s + moment_s)
+    now_s = joint.rendered_s + 0.5
+    monkeypatch.setattr(joined.time, "monotonic", lambda: now_s)
+    assert joint.serve(lambda: pytest.fail("too soon"), urgent=True) == pytest.approx(2.0)
+    joint.close()
+
+
+def test_what_a_page_cost_is_known_once_it_was_made(joint):
+    joint.serve(snapshot, urgent=False)
+    assert joint._cost_s > 0
