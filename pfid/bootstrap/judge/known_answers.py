@@ -1,0 +1,95 @@
+"""The metrics of an evaluation, driven in the user's interpreter with what is known."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, Protocol
+
+from pfid.domain.interpreter import PythonAnswer
+from pfid.spec.ports.known_answers import DrivenMetric, KnownAnswer, KnownAnswersFacts
+from pfid.spec.result_gates.null_has_positive_control import KnownInput, NullGate, NullMetric
+
+TEXT: Final = (
+    "The harbour master kept a second ledger, and every evening before the lamps were lit he wrote "
+    "into it the names of ships that had not come in. Nobody asked him why. When the winter storms "
+    "began the list grew longer, and he read it aloud to the empty quay."
+)
+OTHER: Final = (
+    "Preheat an oven to two hundred degrees; whisk flour, salt, yeast; fold butter through slowly. "
+    "Leave dough covered somewhere warm until doubled. Shape rolls, brush with milk, bake twenty "
+    "minutes. Cool on racks, then slice and serve alongside soup."
+)
+HALF: Final = (0.05, 0.95)
+"""Of the way from unrelated to identical: metrics count a half differently, none as all or none."""
+
+
+class Ask(Protocol):
+    """The user's interpreter, asked in the folder of the spec."""
+
+    def __call__(
+        self, question: str, asked: Mapping[str, Any], *, deadline_s: float
+    ) -> PythonAnswer:
+        """Ask one question and wait."""
+        ...
+
+
+def known_answers_facts(gate: NullGate | None, ask: Ask) -> KnownAnswersFacts:
+    """Drive every metric that the spec names.
+
+    Args:
+        gate: of the spec.
+        ask: the user's interpreter.
+    """
+    metrics = gate.metrics if gate is not None else []
+    return KnownAnswersFacts(metrics=tuple(_driven(metric, ask) for metric in metrics))
+
+
+def _driven(metric: NullMetric, ask: Ask) -> DrivenMetric:
+    inputs = metric.inputs or list(_four(metric))
+    calls = [{"args": one.args, "kwargs": one.kwargs} for one in inputs]
+    asked = {"function": metric.function, "calls": calls}
+    found = ask("call_metric", asked, deadline_s=metric.deadline_s)
+    said = found.said
+    if said is None:
+        return _undriven(metric, found.problem.value, found.detail)
+    if "missing" in said:
+        return _undriven(metric, "python_raised", str(said["missing"]))
+    answers = list(said["answers"])
+    strange = [f"{one.kind}: {a}" for one, a in zip(inputs, answers, strict=True)
+               if isinstance(a, str)]  # fmt: skip
+    if strange:
+        return _undriven(metric, "no_answer", strange[0])
+    return DrivenMetric(
+        metric=metric.metric,
+        function=metric.function,
+        answers=tuple(_answers(metric, inputs, answers)),
+    )
+
+
+def _answers(
+    metric: NullMetric, inputs: Iterable[KnownInput], answers: Iterable[float]
+) -> Iterable[KnownAnswer]:
+    for one, answer in zip(inputs, answers, strict=True):
+        low, high = one.ends
+        yield KnownAnswer(
+            kind=one.kind,
+            low=low - metric.tolerance,
+            high=high + metric.tolerance,
+            answer=float(answer),
+        )
+
+
+def _undriven(metric: NullMetric, problem: str, detail: str) -> DrivenMetric:
+    last = (detail.strip().splitlines() or [""])[-1]
+    return DrivenMetric(
+        metric=metric.metric, function=metric.function, problem=problem, detail=last
+    )
+
+
+def _four(metric: NullMetric) -> Iterable[KnownInput]:
+    """Identical, half verbatim, unrelated, empty: the playbook's own, against one text."""
+    top, none = metric.identical, metric.unrelated
+    ends = sorted(none + part * (top - none) for part in HALF)
+    half = TEXT[: len(TEXT) // 2] + OTHER[len(OTHER) // 2 :]
+    yield KnownInput(kind="identical", args=[TEXT, TEXT], expect=top)
+    yield KnownInput(kind="half", args=[half, TEXT], expect=ends)
+    yield KnownInput(kind="unrelated", args=[OTHER, TEXT], expect=none)
+    yield KnownInput(kind="empty", args=["", TEXT], expect=none)

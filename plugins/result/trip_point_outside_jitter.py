@@ -1,0 +1,305 @@
+"""Fail when a trip point lies where the serving stack's own jitter reaches, or seeds do nothing.
+
+The same seeds, weights and settings, run again, give another rate: batching changes with load. A
+guard whose trip point sits inside that band flips from run to run, and honest observers disagree
+(playbook 4.6.3.1). Runs of one seed give the stack's jitter, runs of other seeds the model's own
+spread; the two are never pooled, and what chance alone would make stands beside them.
+
+Blind spot: a jitter measured at one load says nothing about another. Three runs know a standard
+deviation poorly; more repeats know it better. An output cut to a few words hides whether a seed
+was taken.
+
+When it fires: move the trip point by the distance named, away from the rate; do not try to make the
+guard deterministic. If seeds were not taken, look whether the flag is handed on to the engine, and
+whether decoding is greedy: then other seeds are no further samples.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from math import ceil, floor
+from typing import Final
+
+from pfid.analysis.proportion import wilson
+from pfid.analysis.rates import Count, binomial_sd, exceeds_chance, pooled, spread
+from pfid.analysis.result_rates import Runs, counts_by_seed, seed_margin
+from pfid.spec import (
+    Answers,
+    AnyCheck,
+    Check,
+    Control,
+    Outcome,
+    Scope,
+    Severity,
+    Stage,
+    Verdict,
+    World,
+    hookimpl,
+    limit,
+    reported,
+)
+from pfid.spec.fakes_results import arm, record, result_facts, result_world
+from pfid.spec.ports.results import ResultRecord
+from pfid.spec.result_gates import Gates
+from pfid.spec.result_gates.trip_point_outside_jitter import TripPoint, TripPointGate
+
+ANSWERS: Final = Answers(
+    {
+        "outside_jitter": (Outcome.PASS, "every trip point is outside the stack's own jitter"),
+        "inside_jitter": (Outcome.FAIL, "a trip point is inside the stack's own jitter: it flips"),
+        "seed_not_taken": (
+            Outcome.FAIL,
+            "outputs do not depend on the seed: runs of other seeds are no further samples",
+        ),
+        "too_few_repeats": (Outcome.UNKNOWN, "too few runs of the same seed to know the jitter"),
+        "rate_missing": (Outcome.UNKNOWN, "no record that names its seed has a rate's metric"),
+        "not_configured": (Outcome.NOT_APPLICABLE, "the spec names no trip points"),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """How far away is far enough, and what it takes to know that."""
+
+    jitter_sds: float = limit(3.0, unit="sd", factor=1.5)
+    repeats_min: int = limit(3, unit="runs", delta=1)
+    seed_margin_min: float = limit(0.05, unit="share", factor=1.5)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """What was counted.
+
+    Attributes:
+        points: trip points that are named.
+        missing: those whose rate cannot be counted.
+        repeats: runs of the same seed, in effect: one more than its degrees of freedom.
+        distance_sds: from a rate to its trip point, in jitters, of the nearest; 0 if it is on it.
+        seed_margin: how much more alike one seed's outputs are than two seeds'; 1 if not known.
+        figures: of the nearest.
+        said: of each.
+    """
+
+    points: int
+    missing: int
+    repeats: int
+    distance_sds: float
+    seed_margin: float
+    figures: Mapping[str, tuple[float | None, str]] = reported(default_factory=dict)
+    said: tuple[str, ...] = reported(default=())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Point:
+    """One trip point beside what was counted."""
+
+    at: TripPoint
+    runs: Runs
+    figures: Mapping[str, tuple[float | None, str]] = field(default_factory=dict)
+    distance_sds: float = 0.0
+    repeats: int = 0
+
+
+def observe(world: World) -> Seen:
+    """Count; never decide."""
+    facts = world.results.facts()
+    gate = facts.gates.trip_point_outside_jitter
+    records = facts.candidate.records
+    named = gate.points if gate is not None else []
+    points = [_counted(at, counts_by_seed(records, at)) for at in named]
+    known = [point for point in points if point.runs]
+    nearest = min(known, key=lambda point: point.distance_sds, default=None)
+    margin = seed_margin(records)
+    return Seen(
+        points=len(points),
+        missing=len(points) - len(known),
+        repeats=min((p.repeats for p in known), default=0),
+        distance_sds=nearest.distance_sds if nearest is not None else 0.0,
+        seed_margin=1.0 if margin is None else margin,
+        figures=nearest.figures if nearest is not None else {},
+        said=tuple(_words(p) for p in points),
+    )
+
+
+def _counted(at: TripPoint, runs: Runs) -> _Point:
+    point = _Point(at=at, runs=runs)
+    if not runs:
+        return point
+    blocks = [counts[0] for counts in runs.values()]
+    again = [c for counts in runs.values() if len(counts) > 1 for c in counts]
+    jitter = spread(list(runs.values()))
+    whole = pooled(blocks if len(blocks) > 1 else again or blocks)
+    gap = abs(whole.rate - at.threshold)
+    block_sd = spread([blocks])
+    excess = block_sd is not None and exceeds_chance(block_sd, binomial_sd(blocks), len(blocks))
+    figures = {
+        "threshold": (at.threshold, "share"),
+        "rate": (whole.rate, "share"),
+        **_interval(whole),
+        "distance": (gap, "share"),
+        "jitter_sd": (jitter, "share"),
+        "jitter_binomial_sd": (binomial_sd(again) if again else None, "share"),
+        "block_sd": (block_sd, "share"),
+        "block_binomial_sd": (binomial_sd(blocks) if len(blocks) > 1 else None, "share"),
+        "excess_variance": (None if block_sd is None else float(excess), "1"),
+        "seeds": (float(len(blocks)), "1"),
+    }
+    sds = (gap / jitter if jitter else float(gap > 0) * 1e9) if jitter is not None else 1e9
+    freedom = sum(len(counts) - 1 for counts in runs.values())
+    return replace(point, figures=figures, distance_sds=sds, repeats=freedom + 1)
+
+
+def _interval(whole: Count) -> dict[str, tuple[float | None, str]]:
+    """Of a share; a mean of scores that are no yes or no has none."""
+    if whole.hits != int(whole.hits) or not 0 <= whole.hits <= whole.n:
+        return {}
+    ends = wilson(int(whole.hits), whole.n)
+    return {"rate_low": (ends.low, "share"), "rate_high": (ends.high, "share")}
+
+
+def _words(point: _Point) -> str:
+    name = point.at.name
+    if not point.runs:
+        return f"{name}: no record that names its seed has it"
+    told = {key: value for key, (value, _) in point.figures.items()}
+    words = [f"{name}: rate {told['rate']:.2%}, trips at {told['threshold']:.2%}"]
+    if told["jitter_sd"] is not None:
+        words.append(f"runs of the same seed differ by sd {_pp(told['jitter_sd'])}")
+    if told["block_sd"] is not None:
+        beyond = "more than" if told["excess_variance"] else "no more than"
+        words.append(
+            f"{told['seeds']:g} seeds differ by sd {_pp(told['block_sd'])}, {beyond} chance "
+            f"(binomial {_pp(told['block_binomial_sd'])})"
+        )
+    return "; ".join(words)
+
+
+def _pp(share: float | None) -> str:
+    return f"{100 * (share or 0.0):.2f} pp"
+
+
+def judge(seen: Seen, limits: Limits) -> Verdict:
+    """Decide, purely."""
+    doubts = (
+        ("not_configured", seen.points < 1),
+        ("seed_not_taken", seen.seed_margin < limits.seed_margin_min),
+        ("rate_missing", seen.missing > 0),
+        ("too_few_repeats", seen.repeats < limits.repeats_min),
+        ("inside_jitter", seen.distance_sds <= limits.jitter_sds),
+    )
+    code = next((code for code, holds in doubts if holds), "outside_jitter")
+    figures = dict(seen.figures)
+    jitter = figures.get("jitter_sd", (None, ""))[0]
+    if jitter is not None:
+        figures["distance_needed"] = (limits.jitter_sds * jitter, "share")
+    return ANSWERS.say(code, _needs(code, figures), figures=figures, evidence=seen.said)
+
+
+def _needs(code: str, figures: Mapping[str, tuple[float | None, str]]) -> str:
+    if code != "inside_jitter" or "distance_needed" not in figures:
+        return ""
+    needed, rate = figures["distance_needed"][0] or 0.0, figures["rate"][0] or 0.0
+    less, more = floor(1e4 * (rate - needed)) / 1e4, ceil(1e4 * (rate + needed)) / 1e4
+    below = f"{less:.2%} or less, or " if less > 0 else ""
+    return (
+        f"it is {_pp(figures['distance'][0])} from the rate and needs more than {_pp(needed)}: "
+        f"{below}{more:.2%} or more"
+    )
+
+
+def controls(limits: Limits) -> Iterable[Control]:
+    """The playbook's own runs, and either side of each limit."""
+    again = _PLAYBOOK * -(-limits.repeats_min // len(_PLAYBOOK))
+    far = (spread([[Count(*run) for run in again]]) or 0.0) * limits.jitter_sds
+    steady = ((25, 100),) * limits.repeats_min
+    for name, code, threshold, runs in (
+        ("playbook, far away", "outside_jitter", 0.25, again),
+        ("just outside", "outside_jitter", _RATE + 1.02 * far, again),
+        ("just inside", "inside_jitter", _RATE + 0.98 * far, again),
+        ("playbook's own budget", "inside_jitter", 0.10, again),
+        ("on it, without jitter", "inside_jitter", 0.25, steady),
+        ("far, without jitter", "outside_jitter", 0.10, steady),
+    ):
+        yield _control(name, code, threshold, _runs(runs))
+    for name, code, repeats in (
+        ("as many as needed", "outside_jitter", limits.repeats_min),
+        ("one too few", "too_few_repeats", limits.repeats_min - 1),
+    ):
+        yield _control(name, code, 0.9, _runs([(9 + 3 * (i % 2), 94) for i in range(repeats)]))
+    yield from _seed_controls(limits)
+    facts = result_facts(arm(_runs(_PLAYBOOK)), gates=_gates(0.9, "nobody_scored_this"))
+    yield ANSWERS.control("metric nobody has", "rate_missing", result_world(facts))
+    facts = result_facts(arm(_runs(_PLAYBOOK)))
+    yield ANSWERS.control("not configured", "not_configured", result_world(facts))
+
+
+def _seed_controls(limits: Limits) -> Iterable[Control]:
+    repeats = max(limits.repeats_min, 2)
+    least = limits.seed_margin_min
+    for name, code, same in (
+        ("seeds differ", "outside_jitter", 1.0),
+        ("just more alike than two seeds", "outside_jitter", 0.2 + 1.1 * least),
+        ("hardly more alike than two seeds", "seed_not_taken", 0.2 + 0.9 * least),
+    ):
+        yield _control(name, code, 0.9, _seeded(repeats, same))
+    alike = [replace(one, output="word for word") for one in _seeded(repeats, 1.0)]
+    yield _control("every seed says the same", "seed_not_taken", 0.9, alike)
+
+
+_PLAYBOOK: Final = ((9, 94), (12, 95), (9, 94))
+_RATE: Final = 30 / 283
+
+
+def _runs(runs: Iterable[tuple[int, int]]) -> list[ResultRecord]:
+    """Runs of one seed."""
+    return [
+        record(item, f"answer {item}", seed=7, repeat=repeat, scores={"short": float(item < hits)})
+        for repeat, (hits, n) in enumerate(runs)
+        for item in range(n)
+    ]
+
+
+def _seeded(repeats: int, same: float) -> list[ResultRecord]:
+    """Two seeds whose outputs begin with the same fifth; one seed's share ``same`` of them."""
+    size = 1_000
+    return [
+        record(
+            item,
+            "=" * 200
+            + (str(seed) * (round(same * size) - 200)).ljust(size - 200, chr(97 + repeat)),
+            seed=seed,
+            repeat=repeat,
+            scores={"short": float(item < 3)},
+        )
+        for seed in (1, 2)
+        for repeat in range(repeats)
+        for item in range(20)
+    ]
+
+
+def _gates(threshold: float, metric: str = "short") -> Gates:
+    point = TripPoint(name="under_floor", metric=metric, threshold=threshold)
+    return Gates(trip_point_outside_jitter=TripPointGate(points=[point]))
+
+
+def _control(name: str, code: str, threshold: float, records: Iterable[ResultRecord]) -> Control:
+    facts = result_facts(arm(records), gates=_gates(threshold))
+    return ANSWERS.control(name, code, result_world(facts))
+
+
+@hookimpl
+def pfid_checks() -> Iterable[AnyCheck]:
+    """Hand the check over."""
+    yield Check(
+        name="trip_point_outside_jitter",
+        stage=Stage.RESULT,
+        scope=Scope.BOX,
+        severity=Severity.WARNING,
+        observe=observe,
+        judge=judge,
+        reasons=ANSWERS.reasons,
+        controls=controls,
+        limits=Limits(),
+        reads=("results",),
+        runbook=__doc__ or "",
+    )

@@ -1,0 +1,121 @@
+"""The user's metric driven in a real interpreter: what it answers, and every way not to."""
+
+import os
+import sys
+
+import pytest
+from pfid_plugins.result.null_has_positive_control import judge, observe
+
+from pfid.bootstrap.judge.known_answers import known_answers_facts
+from pfid.bootstrap.preflight.project import Project
+from pfid.config.preflight import Spec
+from pfid.spec import NoLimits
+from pfid.spec.fakes_results import arm, record, result_facts, result_world
+from pfid.spec.result_gates.null_has_positive_control import KnownInput, NullGate, NullMetric
+
+METRICS = """
+import difflib, os, time
+
+def overlap(output, against):
+    match = difflib.SequenceMatcher(None, output, against, autojunk=False)
+    return match.find_longest_match().size / max(len(against), 1) if output else 0.0
+
+def longest_over(output, against, floor=20):
+    size = overlap(output, against) * len(against)
+    return size / len(against) if size >= floor else 0.0
+
+def off(output, against):
+    return 0.0
+
+def percent(output, against):
+    return 100 * longest_over(output, against)
+
+def half_for_all(output, against):
+    return 0.5 * longest_over(output, against)
+
+def raises(output, against):
+    raise RuntimeError("no model here")
+
+def words(output, against):
+    return "none"
+
+def nan(output, against):
+    return float("nan")
+
+def crash(output, against):
+    os._exit(7)
+
+def hangs(output, against):
+    time.sleep(60)
+
+def shouts(output, against):
+    print("rubbish on stdout", flush=True)
+    os.write(1, b"more")
+    return longest_over(output, against)
+"""
+
+
+@pytest.fixture
+def ask(tmp_path):
+    (tmp_path / "my_metrics.py").write_text(METRICS)
+    spec = Spec(python=sys.executable)
+    return Project(spec=spec, folder=tmp_path, state=tmp_path, environ=os.environ).ask
+
+
+def said(ask, function, *, scores=(0.0, 0.0), **more):
+    metric = NullMetric(metric="m", function=f"my_metrics:{function}", **more)
+    known = known_answers_facts(NullGate(metrics=[metric]), ask)
+    facts = result_facts(arm(record(i, scores={"m": v}) for i, v in enumerate(scores)))
+    return judge(observe(result_world(facts, known_answers=known)), NoLimits())
+
+
+def test_a_null_of_a_metric_that_can_go_red_counts(ask):
+    verdict = said(ask, "longest_over")
+    assert verdict.reason == "nulls_earned"
+    assert [line.split(": ")[1] for line in verdict.evidence[1:]] == [
+        "identical",
+        "half",
+        "unrelated",
+        "empty",
+    ]
+    assert said(ask, "percent", identical=100.0).reason == "nulls_earned"
+
+
+@pytest.mark.parametrize(
+    ("function", "reason"),
+    [
+        ("off", "constant_answer"),
+        ("half_for_all", "wrong_answer"),
+        ("percent", "wrong_answer"),
+        ("raises", "no_answer"),
+        ("words", "no_answer"),
+        ("nan", "no_answer"),
+        ("crash", "crashed"),
+        ("not_there", "raised"),
+        ("shouts", "nulls_earned"),
+    ],
+)
+def test_every_way_not_to_answer_has_a_name(ask, function, reason):
+    assert reason in said(ask, function).reason
+
+
+def test_a_metric_that_hangs_is_ended(ask):
+    assert "hung" in said(ask, "hangs", deadline_s=1.0).reason
+
+
+def test_no_interpreter_is_said(tmp_path):
+    project = Project(spec=Spec(python="./gone"), folder=tmp_path, state=tmp_path)
+    assert "not_found" in said(project.ask, "overlap").reason
+
+
+def test_inputs_of_ones_own_take_the_place_of_the_four(ask):
+    inputs = [
+        KnownInput(args=["a" * 40, "a" * 40], expect=[0.9, 1.0]),
+        KnownInput(kwargs={"output": "b", "against": "a" * 40}, expect=0.0),
+    ]
+    assert said(ask, "longest_over", inputs=inputs).reason == "nulls_earned"
+    assert said(ask, "longest_over", inputs=inputs[1:]).reason == "control_proves_nothing"
+
+
+def test_nothing_is_driven_where_nothing_is_named(ask):
+    assert known_answers_facts(None, ask).metrics == ()

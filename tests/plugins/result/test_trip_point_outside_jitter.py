@@ -1,0 +1,84 @@
+"""Is a trip point that flips refused, with the distance it needs, and are seeds told from noise?"""
+
+import pytest
+from pfid_plugins.result.trip_point_outside_jitter import Limits, judge, observe
+
+from pfid.spec.fakes_results import arm, record, result_facts, result_world
+from pfid.spec.result_gates import Gates
+from pfid.spec.result_gates.trip_point_outside_jitter import TripPoint, TripPointGate
+
+LIMITS = Limits()
+PLAYBOOK = [(9, 94), (12, 95), (9, 94)]
+
+
+def runs(counts, seed=7):
+    return [
+        record(i, f"{seed}: answer {i}", seed=seed, repeat=r, scores={"m": float(i < hits)})
+        for r, (hits, n) in enumerate(counts)
+        for i in range(n)
+    ]
+
+
+def said(records, threshold, limits=LIMITS, **point):
+    points = [TripPoint(name="p", threshold=threshold, **{"metric": "m", **point})]
+    gates = Gates(trip_point_outside_jitter=TripPointGate(points=points))
+    return judge(observe(result_world(result_facts(arm(records), gates=gates))), limits)
+
+
+def test_the_playbooks_budget_is_inside_its_own_jitter_and_told_where_to_go():
+    verdict = said(runs(PLAYBOOK), 0.10)
+    assert verdict.reason == "inside_jitter"
+    figures = {name: figure.value for name, figure in verdict.figures.items()}
+    assert figures["jitter_sd"] == pytest.approx(0.0177, abs=5e-5)
+    assert figures["rate"] == pytest.approx(30 / 283)
+    assert figures["distance_needed"] == pytest.approx(3 * 0.01765, abs=1e-4)
+    assert "needs more than 5.30 pp: 5.30% or less, or 15.90% or more" in verdict.summary
+
+
+def test_the_point_that_it_names_is_far_enough():
+    assert said(runs(PLAYBOOK), 0.1591).reason == "outside_jitter"
+    assert said(runs(PLAYBOOK), 0.0530).reason == "outside_jitter"
+
+
+def test_seeds_and_repeats_are_never_pooled():
+    blocks = [r for s, hits in enumerate((5, 14, 9, 16)) for r in runs([(hits, 96)], seed=s)]
+    verdict = said([*blocks, *runs([(12, 96), (12, 96), (12, 96)], seed=9)], 0.20)
+    figures = {name: figure.value for name, figure in verdict.figures.items()}
+    assert figures["jitter_sd"] == 0.0, "repeats of one seed all agree"
+    assert figures["block_sd"] > 0.04
+    assert figures["seeds"] == 5
+    assert verdict.reason == "outside_jitter"
+
+
+def test_a_spread_no_larger_than_chance_is_said_to_be_none():
+    hits = (14, 8, 12, 9, 15, 10, 12, 10)
+    blocks = [r for s, h in enumerate(hits) for r in runs([(h, 96)], seed=s)]
+    verdict = said(blocks, 0.5)
+    assert verdict.reason == "too_few_repeats"
+    assert "no more than chance (binomial 3.28 pp)" in verdict.evidence[0]
+    wild = [r for s, h in enumerate((1, 30, 2, 28)) for r in runs([(h, 96)], seed=s)]
+    assert ", more than chance" in said(wild, 0.5).evidence[0]
+
+
+def test_the_nearest_of_several_points_decides():
+    points = [
+        TripPoint(name="far", metric="m", threshold=0.9),
+        TripPoint(name="near", metric="m", threshold=0.11),
+    ]
+    gates = Gates(trip_point_outside_jitter=TripPointGate(points=points))
+    world = result_world(result_facts(arm(runs(PLAYBOOK)), gates=gates))
+    verdict = judge(observe(world), Limits())
+    assert verdict.reason == "inside_jitter"
+    assert verdict.figures["threshold"].value == 0.11
+    assert [line.split(":")[0] for line in verdict.evidence] == ["far", "near"]
+
+
+def test_records_without_a_seed_tell_nothing():
+    records = [record(i, scores={"m": 0.0}) for i in range(9)]
+    assert said(records, 0.1).reason == "rate_missing"
+
+
+def test_scores_that_are_no_shares_have_no_interval():
+    records = [record(i, f"{i}{r}", seed=1, repeat=r, scores={"m": 7.5 + r}) for r in range(3)
+               for i in range(4)]  # fmt: skip
+    assert "rate_low" not in said(records, 100.0).figures
