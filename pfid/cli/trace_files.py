@@ -14,6 +14,9 @@ from typing import IO, Final
 
 BLOCK_BYTES: Final = 1 << 20
 AHEAD_BLOCKS: Final = 4
+HAND_OVER_S: Final = 0.0005
+"""The thread that unpacks gets the interpreter back so soon; by default it would wait longer for
+it than a block takes to unpack, and the reader would wait for the block."""
 _GZIP_MAGIC: Final = b"\x1f\x8b"
 _GZIP_WINDOW: Final = 31
 _INPUT_BYTES: Final = 256 << 10
@@ -88,6 +91,8 @@ def _ahead(blocks: Iterator[bytes]) -> Iterator[bytes]:
             queue.put(None)
 
     thread = Thread(target=work, name="unpack", daemon=True)
+    before_s = sys.getswitchinterval()
+    sys.setswitchinterval(HAND_OVER_S)
     thread.start()
     try:
         while (item := queue.get()) is not None:
@@ -95,6 +100,7 @@ def _ahead(blocks: Iterator[bytes]) -> Iterator[bytes]:
                 raise item
             yield item
     finally:
+        sys.setswitchinterval(before_s)
         wanted[0] = False
         while thread.is_alive():
             while not queue.empty():

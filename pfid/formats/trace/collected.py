@@ -4,11 +4,17 @@ Both ways of reading end here, so that a row means the same whoever found it.
 """
 
 import json
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Any, Final, TypeGuard
 
 from pfid.domain.kernel import DeviceCategory, KernelKey
 from pfid.domain.trace_rows import DeviceRows, StepWindow, TraceNames, Track
-from pfid.formats.trace.number_text import MAX_DURATION_NS, digits_to_ns, number_to_ns
+from pfid.formats.trace.number_text import (
+    MAX_DURATION_NS,
+    column_to_ns,
+    digits_to_ns,
+    number_to_ns,
+)
 
 CATEGORIES: Final = {category.value: category for category in DeviceCategory}
 STEP: Final = "ProfilerStep#"
@@ -65,22 +71,20 @@ class Collected:
 
     def add_rows(self, rows: list[Row]) -> None:
         """Take rows whose kernel and track are known."""
+        if not rows:
+            return
+        kernels, tracks, starts, durations = zip(*rows, strict=True)
+        starts_ns, durations_ns = column_to_ns(starts), column_to_ns(durations)
+        if not _times(starts_ns) or not _durations(durations_ns):
+            for row in zip(kernels, tracks, starts_ns, durations_ns, strict=True):
+                self._add_row(*row)
+            return
         columns = self._rows
-        starts, durations, kernels, tracks = [], [], [], []
-        for kernel, track, start, duration in rows:
-            start_ns, duration_ns = digits_to_ns(start), digits_to_ns(duration)
-            if start_ns is None or duration_ns is None or not 0 <= duration_ns <= MAX_DURATION_NS:
-                self.rejected += 1
-                continue
-            starts.append(start_ns)
-            durations.append(duration_ns)
-            kernels.append(kernel)
-            tracks.append(track)
-        columns.start_ns.extend(starts)
-        columns.duration_ns.extend(durations)
+        columns.start_ns.extend(starts_ns)
+        columns.duration_ns.extend(durations_ns)
         columns.kernel.extend(kernels)
         columns.track.extend(tracks)
-        self.device_rows += len(starts)
+        self.device_rows += len(rows)
 
     def raw_kernel(self, category: bytes, name: bytes) -> int:
         """Return the index of a kernel named in bytes."""
@@ -140,6 +144,14 @@ class Collected:
             index = self._tracks[key] = len(self.names.tracks)
             self.names.tracks.append(key)
         return index
+
+
+def _times(column: Sequence[int | None]) -> TypeGuard[Sequence[int]]:
+    return None not in column
+
+
+def _durations(column: Sequence[int | None]) -> TypeGuard[Sequence[int]]:
+    return _times(column) and min(column) >= 0 and max(column) <= MAX_DURATION_NS
 
 
 def place_text(value: object) -> str:

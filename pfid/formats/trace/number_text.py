@@ -3,6 +3,7 @@
 A time since 1970 in microseconds with three decimals has 19 digits; a double holds 15 to 17.
 """
 
+from collections.abc import Sequence
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from typing import Final
 
@@ -33,6 +34,15 @@ def digits_to_ns(text: bytes) -> int | None:
     else:
         return number_to_ns(NumberText(text.decode("ascii")))
     return ns if -MAX_NS <= ns <= MAX_NS else None
+
+
+def column_to_ns(texts: Sequence[bytes]) -> Sequence[int | None]:
+    """Return ``digits_to_ns`` of each, at a third of the cost where all have three decimals."""
+    if texts and {text[-4:-3] for text in texts} == {b"."} and max(map(len, texts)) < _DIGITS_MAX:
+        ns = [int(text.replace(b".", b"")) for text in texts]
+        if all(-MAX_NS <= value <= MAX_NS for value in (min(ns), max(ns))):
+            return ns
+    return [digits_to_ns(text) for text in texts]
 
 
 def number_to_ns(value: object) -> int | None:
