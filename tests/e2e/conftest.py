@@ -12,6 +12,16 @@ from typing import Any
 
 import pytest
 
+ALONE = frozenset(
+    {
+        "systemd",
+        "test_demo.py",
+        "test_probe_scaling.py",
+        "test_real_fallback.py",
+        "test_real_trainer.py",
+    }
+)
+"""Folders and files whose tests want the machine for themselves."""
 TRAINING = Path(__file__).resolve().parent / "training"
 
 
@@ -134,12 +144,11 @@ def training() -> Callable[..., tuple[str, ...]]:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Whole programs belong to the full tier; the quick one is for after every change.
 
-    Those that time real steps, boot a system or fill both cores want the machine for themselves.
+    Those that time real steps or boot a system want the machine for themselves.
     """
     here = Path(__file__).parent
-    beside_others = {here / "daemon", here / "launching"}
     for item in items:
         if here in item.path.parents:
             item.add_marker(pytest.mark.full)
-            if beside_others.isdisjoint(item.path.parents):
+            if not ALONE.isdisjoint(item.path.relative_to(here).parts):
                 item.add_marker(pytest.mark.alone)
