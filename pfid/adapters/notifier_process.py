@@ -1,15 +1,18 @@
-"""The owner of the process that tells people: starts it, starts it again, hears how it stands."""
+"""The owner of a process that tells people: starts it, starts it again, hears how it stands."""
 
 import contextlib
+import os
+import select
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from threading import Event, Thread
 from typing import Final
 
 import msgspec
 
+from pfid.adapters.worker_size import SizeWatch
 from pfid.wire.notify import NotifyOrder, NotifyReport
 
 MODULE: Final = "pfid.workers.notifier"
@@ -17,15 +20,29 @@ AGAIN_S: Final = 1.0
 AGAIN_MAX_S: Final = 60.0
 LASTING_S: Final = 60.0
 CLOSE_S: Final = 3.0
+_FOR_EVER_S: Final = 86_400.0
+_READ_BYTES: Final = 64 * 1024
 
 
 class NotifierProcess:
     """Runs while the daemon does. ``reports`` holds what each channel said last."""
 
-    def __init__(self, order: NotifyOrder, say: Callable[[str, str], None]) -> None:
-        """Take the order, and who is told of trouble: channel and what is wrong."""
+    def __init__(
+        self,
+        order: NotifyOrder,
+        say: Callable[[str, str], None],
+        memory_max_bytes: int | None = None,
+    ) -> None:
+        """Prepare.
+
+        Args:
+            order: for the process.
+            say: is told of trouble: channel and what is wrong.
+            memory_max_bytes: what the process may hold before it is ended; None for any.
+        """
         self._order = order
         self._say = say
+        self._memory_max_bytes = memory_max_bytes
         self._stopping = Event()
         self._process: subprocess.Popen[bytes] | None = None
         self._thread = Thread(target=self._run, name="pfid-notifier", daemon=True)
@@ -73,7 +90,7 @@ class NotifierProcess:
             try:
                 process.stdin.write(msgspec.json.encode(self._order) + b"\n")
                 process.stdin.flush()
-                for line in process.stdout:
+                for line in self._lines(process):
                     self._heard(line)
             except (OSError, ValueError, msgspec.MsgspecError) as problem:
                 self._say("all", f"lost: {problem}")
@@ -92,6 +109,29 @@ class NotifierProcess:
         self._reports = {name: NotifyReport(channel=name) for name in self._before}
         if not self._stopping.is_set():
             self._say("all", f"the notifier ended with {process.returncode}")
+
+    def _lines(self, process: "subprocess.Popen[bytes]") -> Iterator[bytes]:
+        """What it says until it ends; one that holds more than it may is ended.
+
+        It leaves the asking of a service manager to its daemon, so it is not asked first.
+        """
+        if process.stdout is None:
+            return
+        out, size, rest = process.stdout.fileno(), SizeWatch(self._memory_max_bytes), b""
+        poll = select.poll()
+        poll.register(out, select.POLLIN)
+        while True:
+            if size.outgrown(process.pid):
+                process.kill()
+                self._say("all", f"holds more than {self._memory_max_bytes} bytes and is ended")
+                return
+            if not poll.poll(size.sooner_s(_FOR_EVER_S) * 1_000):
+                continue
+            chunk = os.read(out, _READ_BYTES)
+            if not chunk:
+                return
+            *lines, rest = (rest + chunk).split(b"\n")
+            yield from lines
 
     def _heard(self, line: bytes) -> None:
         report = msgspec.json.decode(line, type=NotifyReport)

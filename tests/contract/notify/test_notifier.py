@@ -92,12 +92,14 @@ def notifier(tmp_path, state):
     """Start a notifier; the channels' troubles are in ``said``."""
     running = []
 
-    def start(**order):
+    def start(memory_max_bytes=None, **order):
         whole = NotifyOrder(
             state_file=str(state.path), cursors=str(tmp_path / "told.json"), host="box", **order
         )
         said = []
-        process = NotifierProcess(whole, lambda channel, problem: said.append((channel, problem)))
+        process = NotifierProcess(
+            whole, lambda channel, problem: said.append((channel, problem)), memory_max_bytes
+        )
         process.said = said
         process.start()
         running.append(process)
@@ -282,3 +284,29 @@ def test_a_notice_that_is_being_taken_is_not_told_again(notifier, state, tmp_pat
     notifier(command=[str(script)])
     state.event()
     until("the next", lambda: len(out.read_text().splitlines()) == 2)
+
+
+EATER = """
+from pfid.spec import hookimpl
+
+@hookimpl
+def pfid_notify(notice):
+    __builtins__["held"] = bytearray(b"x") * (300 << 20)
+    import time
+    time.sleep(60)
+"""
+
+
+def test_a_channel_that_takes_more_memory_than_it_may_is_ended_and_tried_again(
+    notifier, state, tmp_path
+):
+    (tmp_path / "eats.py").write_text(EATER)
+    places = [PluginPlaces(name="eats", place=str(tmp_path / "eats.py"), is_file=True)]
+    process = notifier(150 << 20, plugins=places)
+    following(tmp_path, "plugin_eats")
+    state.event()
+    ended = ("all", f"holds more than {150 << 20} bytes and is ended")
+    until("it is ended", lambda: ended in process.said)
+    assert ("all", "the notifier ended with -9") in until("it is told", lambda: process.said[1:])
+    until("it is tried again", lambda: process.said.count(ended) == 2)
+    assert json.loads((tmp_path / "told.json").read_text())["plugin_eats"] == 0, "none was taken"

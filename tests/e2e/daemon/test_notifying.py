@@ -50,3 +50,37 @@ def test_a_death_is_told_off_the_loop_and_the_next_one_after_a_restart(idle_box)
 
 def test_nobody_is_told_by_default(box):
     assert not (box.state / "notified.json").exists()
+
+
+EATER = """
+from pfid.spec import hookimpl
+
+@hookimpl
+def pfid_notify(notice):
+    __builtins__["held"] = bytearray(b"x") * (300 << 20)
+"""
+
+
+def test_a_plugin_that_outgrows_its_limit_costs_no_notice_of_the_command(idle_box):
+    out, folder = idle_box.folder / "told", idle_box.folder / "plugins"
+    command = idle_box.folder / "tell"
+    command.write_text(f"#!/bin/sh\ncat >> {out}; echo >> {out}\n")
+    command.chmod(0o755)
+    folder.mkdir(mode=0o755)
+    (folder / "eats.py").write_text(EATER)
+    (folder / "eats.py").chmod(0o644)
+    more = f"""plugins = true
+[plugins]
+directories = ["{folder}"]
+worker_memory_max_bytes = {150 << 20}
+"""
+    idle_box.config.write_text(CONFIG.format(command=command) + more)
+    idle_box.start()
+    cursors = [idle_box.state / f"notified{kind}.json" for kind in ("", "-plugins")]
+    idle_box.until("both notifiers follow", lambda: all(c.exists() for c in cursors))
+    process = idle_box.child()
+    idle_box.register(process.pid, "train-0001")
+    process.kill()
+    idle_box.until("the plugin is ended", lambda: "holds more than" in idle_box.log())
+    (notice,) = idle_box.until("the notice", lambda: told(out))
+    assert notice["about"] == "train-0001"
