@@ -41,6 +41,8 @@ class Attention:
         q_rank: width of the latent query; 0 for a plain projection.
         kv_rank: width of the latent key and value; 0 for plain projections.
         rope_dim: of the part of a head that is rotated apart, for latent attention.
+        capped: whether scores pass a soft cap, which only eager code and flash attention have.
+        sinks: whether a score of its own stands beside those of the keys, likewise.
     """
 
     heads: int
@@ -54,6 +56,8 @@ class Attention:
     q_rank: int = 0
     kv_rank: int = 0
     rope_dim: int = 0
+    capped: bool = False
+    sinks: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +92,8 @@ class FeedForward:
         expert: inner width of one.
         shared: inner width of experts every token passes, in sum.
         gated: whether there is a gate projection (three matrices, else two).
+        written_out: tensors of the inner width that the activation keeps beside its input, where
+            it is no operation of its own but several in Python.
     """
 
     dense: int = 0
@@ -96,6 +102,7 @@ class FeedForward:
     expert: int = 0
     shared: int = 0
     gated: bool = True
+    written_out: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,7 +154,12 @@ class ModelShape:
         silent: whether the layers' types are not in the file but a default of the class.
         positions: longest sequence, 0 if not told.
         norms: of the residual's width in a layer; None if neither fields nor tensors tell.
+        norms_behind: of the norms those behind the feed-forward; None likewise.
         head_norms: whether queries and keys have norms; None likewise.
+        layer_norms: whether norms subtract a mean and are one operation, which keeps their input
+            as it is and no float32 copy.
+        learned: parameters of positions that may be learned beside the embedding.
+        untold: why the configuration alone does not give the sizes, "" where it does.
         notes: what was met on the way, by code: contradictions, false friends.
     """
 
@@ -168,7 +180,11 @@ class ModelShape:
     silent: bool = False
     positions: int = 0
     norms: int | None = None
+    norms_behind: int | None = None
     head_norms: bool | None = None
+    layer_norms: bool = False
+    learned: int = 0
+    untold: str = ""
     notes: tuple[tuple[str, str], ...] = ()
 
     def count(self, *mixers: Mixer) -> int:

@@ -26,7 +26,9 @@ class Weights:
         mtp_tensors: tensors of heads that predict further tokens; None if not listed.
         text_prefix: longest prefix of the decoder's layers (``model.language_model.layers``).
         norms: norms of a decoder layer beside those of heads; None if tensors are not listed.
+        norms_behind: of those the ones behind the feed-forward; None likewise.
         head_norms: whether queries and keys have norms; None if tensors are not listed.
+        sinks: whether attention has a score beside those of the keys; None likewise.
         fused_experts: bytes of experts kept as three-dimensional tensors.
         notes: contradictions, by code.
     """
@@ -47,6 +49,8 @@ class Weights:
     mtp_tensors: int | None = None
     text_prefix: str = ""
     norms: int | None = None
+    norms_behind: int | None = None
     head_norms: bool | None = None
+    sinks: bool | None = None
     fused_experts: int = 0
     notes: tuple[tuple[str, str], ...] = ()

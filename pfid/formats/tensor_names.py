@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from pfid.formats.safetensors import Tensor
@@ -13,6 +14,8 @@ _MTP: Final = re.compile(r"(?:^|\.)(?:mtp|nextn|mtp_layers|mtp_block)\b")
 _LAYER: Final = re.compile(r"^(?P<prefix>(?:\w+\.)*?(?:layers|h|blocks))\.\d+\.")
 _NORM: Final = re.compile(r"(?:norm\w*|ln_\w+|layernorm)\.weight$")
 _HEAD_NORM: Final = re.compile(r"(?:^|[._])(?:q|k|v|query|key)_?(?:layer)?norm")
+_BEHIND: Final = re.compile(r"post_?(?:feedforward|feed_forward|ffn|mlp|moe)")
+_SINK: Final = re.compile(r"\.(?:\w*_)?sinks?(?:_bias)?$")
 _NO_LINEAR: Final = re.compile(r"norm|embed|conv|patch_embed|position|ln_")
 
 
@@ -53,8 +56,17 @@ def text_prefix(names: Iterable[str]) -> str:
     return counted.most_common(1)[0][0] if counted else ""
 
 
-def layer_norms(names: Iterable[str], prefix: str) -> tuple[int | None, bool | None]:
-    """Norms of the widest layer beside those of heads, and whether queries and keys have theirs."""
+@dataclass(frozen=True, slots=True)
+class LayerNorms:
+    """Norms of the widest layer: of the residual's width, of them behind it, and of heads."""
+
+    wide: int | None
+    behind: int | None
+    heads: bool | None
+
+
+def layer_norms(names: Iterable[str], prefix: str) -> LayerNorms:
+    """Which norms the tensors of the decoder's layers name."""
     layers: dict[str, set[str]] = {}
     for name in names:
         if prefix and name.startswith(f"{prefix}."):
@@ -62,9 +74,15 @@ def layer_norms(names: Iterable[str], prefix: str) -> tuple[int | None, bool | N
             if rest.endswith("norm.weight") or _NORM.search(rest):
                 layers.setdefault(number, set()).add(rest)
     if not layers:
-        return None, None
+        return LayerNorms(None, None, None)
     heads = {rest for found in layers.values() for rest in found if _HEAD_NORM.search(rest)}
-    return max(len(found - heads) for found in layers.values()), bool(heads)
+    widest = max((found - heads for found in layers.values()), key=len)
+    return LayerNorms(len(widest), sum(bool(_BEHIND.search(n)) for n in widest), bool(heads))
+
+
+def has_sinks(names: Iterable[str]) -> bool:
+    """Whether attention has a learned score beside those of the keys."""
+    return any(_SINK.search(name) for name in names)
 
 
 def _may_be_linear(name: str) -> bool:

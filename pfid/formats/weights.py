@@ -7,7 +7,14 @@ from typing import Final
 
 from pfid.domain.weights import Weights
 from pfid.formats.safetensors import Index, Tensor
-from pfid.formats.tensor_names import has_head, layer_norms, mtp_tensors, text_prefix, tower_linears
+from pfid.formats.tensor_names import (
+    has_head,
+    has_sinks,
+    layer_norms,
+    mtp_tensors,
+    text_prefix,
+    tower_linears,
+)
 
 PLAIN: Final = {"F64", "F32", "F16", "BF16"}
 THREE: Final = 3
@@ -46,7 +53,7 @@ def weights_of(index: Index | None, shards: Sequence[Shard]) -> Weights:
     source = "headers" if read else "index" if index is not None and index.total_bytes else ""
     size = sum(t.size_bytes for t in tensors) if read else (index.total_bytes if index else 0)
     prefix = text_prefix(names)
-    norms, head_norms = layer_norms(names, prefix)
+    norms = layer_norms(names, prefix)
     return Weights(
         source=source,
         size_bytes=size or 0,
@@ -67,8 +74,10 @@ def weights_of(index: Index | None, shards: Sequence[Shard]) -> Weights:
         vision_linears=tower_linears(names, tensors if read else ()) if listed else None,
         mtp_tensors=mtp_tensors(names) if listed else None,
         text_prefix=prefix,
-        norms=norms,
-        head_norms=head_norms,
+        norms=norms.wide,
+        norms_behind=norms.behind,
+        head_norms=norms.heads,
+        sinks=has_sinks(names) if listed else None,
         fused_experts=sum(t.size_bytes for t in tensors if _is_fused(t)),
         notes=tuple(_contradictions(index, tensors, read=read).items()),
     )

@@ -1,12 +1,11 @@
 """Weights and training peak by ``pfid viability``, beside ``accelerate estimate-memory`` and truth.
 
 Truth is computed: parameters of the real class on the meta device, and the peak of two steps by
-torch's own tracker under fake tensors (tests/contract/viability/test_peak.py). accelerate's figures
-are those of its own functions for the same class, without its look at the Hub: it loads the bare
-model and says four times its size for a step with Adam.
+torch's own tracker under fake tensors (tests/contract/viability/tracked_peak.py). accelerate's
+figures are those of its own functions for the same class, without its look at the Hub: it loads the
+bare model and says four times its size for a step with Adam.
 """
 
-import importlib.util
 import sys
 from pathlib import Path
 
@@ -31,14 +30,9 @@ from pfid.formats.safetensors import Index
 from pfid.formats.weights import weights_of
 
 MIB = 1 << 20
-TESTS = Path(__file__).parents[1] / "contract" / "viability" / "test_peak.py"
-
-
-def load(path):
-    spec = importlib.util.spec_from_file_location("peak", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+PEAKS = ("llama", "gemma3", "mixtral", "phi3", "cohere", "deepseek_v3")
+SQUARE = (2, 2048)
+sys.path.insert(0, str(Path(__file__).parents[1] / "contract" / "viability"))  # what tests share
 
 
 def by_accelerate(config):
@@ -49,18 +43,52 @@ def by_accelerate(config):
     return size // 2, max(estimate_training_usage(size, "bfloat16").values())
 
 
-def row(name, config, peak):
+def before_3383(config):
+    """What its command said for float16 before it passed a type (huggingface/accelerate#3379).
+
+    transformers of that time made the weights in the type of the configuration, and they were
+    halved as if they were float32. Today's makes them in float32 where no type is passed.
+    """
+    with torch.device("meta"):
+        model = AutoModel.from_config(config, dtype=torch.bfloat16)
+    size, _ = calculate_maximum_sizes(model)
+    return size // 2
+
+
+def known_case():
+    """The 70 B that was said to take 64.73 GB and takes about 140."""
+    config = LlamaConfig(
+        hidden_size=8192, intermediate_size=28672, num_hidden_layers=80, num_attention_heads=64,
+        num_key_value_heads=8, vocab_size=128256, dtype="bfloat16",
+    )  # fmt: skip
+    with torch.device("meta"):
+        whole = AutoModelForCausalLM.from_config(config, dtype=torch.bfloat16)
+    true = 2 * sum(p.numel() for p in whole.parameters())
+    counted = count_parameters(read_config(config.to_dict()))
+    now, _ = by_accelerate(config)
+    for name, size in (
+        ("real class", true),
+        ("pfid", counted.low + counted.high),
+        ("accelerate", now),
+        ("accelerate before #3383", before_3383(config)),
+    ):
+        print(f"| {name} | {size / 1e9:.2f} | {size / (1 << 30):.2f} |")
+
+
+def row(name, config):
+    from tracked_peak import tracked
+
     with torch.device("meta"):
         whole = AutoModelForCausalLM.from_config(config, dtype=torch.bfloat16)
     weights = sum(p.numel() * p.element_size() for p in whole.parameters())
-    true, names = peak.tracked(config, Method.FULL, checkpointing=True)
     plan = Plan(
         gpu_memory_bytes=1 << 40,
         method=Method.FULL,
-        sequence=peak.SEQUENCE,
-        micro_batch=peak.BATCH,
+        sequence=SQUARE[1],
+        micro_batch=SQUARE[0],
         loss=Loss.WHOLE,
     )
+    true, names = tracked(config, plan)
     index = Index(shards=dict.fromkeys(names, "m"), total_bytes=None, total_parameters=None)
     found = account(read_config(config.to_dict()), weights_of(index, ()), plan)
     theirs, step = by_accelerate(config)
@@ -102,17 +130,22 @@ def weights_row(name, config):
 
 
 def main():
+    from tracked_peak import families
+
     print("GB of weights in bfloat16, by the configuration alone")
     print("| model | real class | pfid | accelerate |")
     print("|---|---|---|---|")
     for name, config in full_size().items():
         weights_row(name, config)
-    peak = load(TESTS)
     print("MiB, full training in bfloat16, checkpointed, 2 x 2048 tokens, without CUDA context")
     print("| model | weights | pfid | accelerate | tracked peak | pfid | accelerate |")
     print("|---|---|---|---|---|---|---|")
-    for name, config in peak.configs().items():
-        row(name, config, peak)
+    for name in PEAKS:
+        row(name, families()[name])
+    print("Llama-3.1-70B in bfloat16")
+    print("| by | GB | GiB |")
+    print("|---|---|---|")
+    known_case()
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from pfid.analysis.memory.bounds import Bytes, exactly, total
 from pfid.analysis.memory.parameters import Parameters, count_parameters
 from pfid.analysis.memory.peak import Item, Peak, training_peak
 from pfid.analysis.memory.resident import DTYPE_BYTES
-from pfid.domain.model import ModelShape
+from pfid.domain.model import Layer, ModelShape
 from pfid.domain.training_plan import Loss, Plan
 from pfid.domain.weights import Weights
 
@@ -54,11 +54,7 @@ class Account:
 
 def account(shape: ModelShape, weights: Weights, plan: Plan) -> Account:
     """Join what shapes and files say."""
-    shape = replace(
-        shape,
-        norms=shape.norms or weights.norms,
-        head_norms=weights.head_norms if shape.head_norms is None else shape.head_norms,
-    )
+    shape = _joined(shape, weights)
     counted = count_parameters(shape)
     size = DTYPE_BYTES.get(shape.dtype, 2)
     told = _told(shape, weights, size)
@@ -77,6 +73,24 @@ def account(shape: ModelShape, weights: Weights, plan: Plan) -> Account:
         whole=training_peak(shape, held, replace(plan, loss=Loss.WHOLE)) if counted.known else None,
     )
     return _calibrated(found, shape, plan)
+
+
+def _joined(shape: ModelShape, weights: Weights) -> ModelShape:
+    """What only the names of tensors tell, put into the shapes."""
+    if weights.sinks:
+        shape = replace(shape, layers=tuple(_with_sinks(layer) for layer in shape.layers))
+    return replace(
+        shape,
+        norms=weights.norms or shape.norms,
+        norms_behind=shape.norms_behind if weights.norms_behind is None else weights.norms_behind,
+        head_norms=weights.head_norms if shape.head_norms is None else shape.head_norms,
+    )
+
+
+def _with_sinks(layer: Layer) -> Layer:
+    if layer.attention is None:
+        return layer
+    return replace(layer, attention=replace(layer.attention, sinks=True))
 
 
 def _told(shape: ModelShape, weights: Weights, size: int) -> int | None:

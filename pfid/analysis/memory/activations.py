@@ -9,7 +9,7 @@ be given.
 from dataclasses import dataclass
 
 from pfid.analysis.memory.bounds import NOTHING, Bytes, exactly
-from pfid.domain.model import Attention, FeedForward, Layer, ModelShape, Recurrence
+from pfid.domain.model import Attention, FeedForward, Layer, Mixer, ModelShape
 from pfid.domain.training_plan import AttentionKind, Method, Plan
 
 HALF, FLOAT = 2, 4
@@ -52,22 +52,26 @@ class _Of:
 def layer_bytes(layer: Layer, shape: ModelShape, plan: Plan) -> LayerBytes:
     """Count one layer."""
     of = _Of(shape=shape, plan=plan)
-    kept, beside, workspace = _norms(layer, of) + _feed(layer.feed, of), NOTHING, NOTHING
+    norms, feed = _norms(layer, of), _feed(layer.feed, of)
+    kept, mixing, workspace = norms + feed, NOTHING, NOTHING
     if layer.attention is not None:
         kept += _attention(layer.attention, of)
-        beside = exactly(2 * of.width * layer.attention.heads * layer.attention.head_dim)
+        mixing = _attention_beside(layer.attention, of)
         workspace = _workspace(layer.attention, plan)
     if layer.recurrence is not None:
-        kept += _recurrence(layer.recurrence, of.width)
-        beside = beside.over(exactly(2 * of.width * layer.recurrence.inner))
-    beside = beside.over(_feed_beside(layer.feed, of))
+        kept += _recurrence(layer, of)
+        mixing = mixing.over(_recurrence_beside(layer, of))
+    through = feed + norms.times(0.5)  # when the mixer goes backward
     if not of.trains:
-        kept += _adapters(layer, of)
-        out = HALF if plan.float32 is False else FLOAT + HALF
-        beside += Bytes(0, out * (layer.feed.dense + layer.feed.shared))
+        mixer, inner = _mixer_adapters(layer, of), _feed_adapters(layer, of)
+        kept += mixer + inner
+        through += inner
+    beside = _feed_beside(layer.feed, of).over(mixing.less(through))
+    if not of.trains:
+        beside += Bytes(0, HALF * (layer.feed.dense + layer.feed.shared))
     return LayerBytes(
         kept=kept.times(plan.tokens),
-        beside=(beside + exactly(2 * of.width * shape.hidden)).times(plan.tokens),
+        beside=(beside + Bytes(1, 2).times(of.width * shape.hidden)).times(plan.tokens),
         workspace=workspace,
     )
 
@@ -75,14 +79,18 @@ def layer_bytes(layer: Layer, shape: ModelShape, plan: Plan) -> LayerBytes:
 def _norms(layer: Layer, of: _Of) -> Bytes:
     """A norm keeps its input in float32; where its weight trains, its results as well.
 
-    Behind a feed-forward it is through before the worst moment of the layer.
+    Behind a feed-forward it is through before the worst moment of the layer. One that subtracts a
+    mean is one operation, or written out in float32 with one copy more.
     """
     least = (layer.attention is not None or layer.recurrence is not None) + 0
     least += (layer.feed.dense > 0) + (layer.feed.experts > 0)
-    low = least if of.shape.norms is None else max(least, of.shape.norms - 1)
-    high = of.shape.norms or least + MORE_NORMS
+    told, behind = of.shape.norms, of.shape.norms_behind
+    low = least - 1 if told is None else told - (behind or 0)
+    high = told or least + MORE_NORMS
     each = Bytes(8, 10) if of.trains else exactly(4)
-    return Bytes(low * each.low, high * each.high).times(of.shape.hidden)
+    if of.shape.layer_norms:
+        each = Bytes(4, 14) if of.trains else Bytes(2, 10)
+    return Bytes(max(0, low) * each.low, high * each.high).times(of.shape.hidden)
 
 
 def _attention(a: Attention, of: _Of) -> Bytes:
@@ -96,10 +104,36 @@ def _attention(a: Attention, of: _Of) -> Bytes:
     norms = _head_norms(queries + keys, of)
     beside = of.width * 2 * queries if a.gated else 0
     beside += (FLOAT + HALF) * (a.q_rank + a.kv_rank)
-    if of.plan.attention is AttentionKind.EAGER:
-        scores = a.heads * of.plan.sequence
-        low, high = low + 2 * of.width * scores, high + (2 * of.width + 2 * FLOAT) * scores
+    if _is_eager(a, of.plan):
+        scores = a.heads * of.plan.sequence * _score_bytes(a, of)
+        low, high = low + scores, high + scores
     return Bytes(low + beside, high + beside) + norms
+
+
+def _is_eager(a: Attention, plan: Plan) -> bool:
+    """What scaled dot product attention cannot carry, transformers computes eagerly."""
+    other = plan.attention is AttentionKind.SDPA and (a.capped or a.sinks)
+    return other or plan.attention is AttentionKind.EAGER
+
+
+def _score_bytes(a: Attention, of: _Of) -> int:
+    """Softmax in float32 and its rounding, with sinks one rounded; a cap keeps its tangent."""
+    plain = of.width if a.sinks else FLOAT + of.width
+    return plain + (of.width if a.capped else 0)
+
+
+def _attention_beside(a: Attention, of: _Of) -> Bytes:
+    """Gradients while attention goes backward; of the scores where they are kept.
+
+    When the softmax goes backward its gradients stand on both sides of it, and the rounded copy
+    is gone.
+    """
+    plain = exactly(2 * of.width * a.heads * a.head_dim)
+    if not _is_eager(a, of.plan):
+        return plain
+    scores = a.heads * of.plan.sequence
+    each = Bytes(1.5, 2.25).times(of.width) if a.sinks else Bytes(2 * FLOAT - of.width, 2 * FLOAT)
+    return plain + each.times(scores)
 
 
 def _head_norms(width: int, of: _Of) -> Bytes:
@@ -115,27 +149,37 @@ def _is_masked(a: Attention, plan: Plan) -> bool:
 
 def _workspace(a: Attention, plan: Plan) -> Bytes:
     """A dense mask where no flag can carry the shape: once as bool, at most as a bias too."""
-    if plan.attention is AttentionKind.FLASH or not _is_masked(a, plan):
+    needed = _is_masked(a, plan) or _is_eager(a, plan)
+    if plan.attention is AttentionKind.FLASH or not needed:
         return NOTHING
     square = plan.micro_batch * plan.sequence**2
     return Bytes(square, (1 + 2 * HALF) * square)
 
 
-def _recurrence(r: Recurrence, width: int) -> Bytes:
-    """With fused kernels: the convolution's in and out, gate, state's in and out, its norm."""
+def _recurrence(layer: Layer, of: _Of) -> Bytes:
+    """At least what any kernel needs again; at most what fused ones keep, references keep more."""
+    r, width = layer.recurrence, of.width
+    if r is None:
+        return NOTHING
     mixed = r.inner + r.keys
-    low = width * (2 * mixed + 3 * r.inner) + FLOAT * r.heads
-    return Bytes(low, low + width * mixed + 2 * FLOAT * r.inner + r.keys * FLOAT)
+    if layer.mixer is Mixer.CONV:  # both gates' inputs, the convolution's in and out
+        return Bytes(width * 4 * r.inner, width * 6 * r.inner)
+    least = width * (mixed + 2 * r.inner) + FLOAT * r.heads  # into the convolution, gate, out
+    return Bytes(least, least + width * (2 * mixed + r.inner) + FLOAT * (2 * r.inner + r.keys))
+
+
+def _recurrence_beside(layer: Layer, of: _Of) -> Bytes:
+    return exactly(2 * of.width * layer.recurrence.inner) if layer.recurrence else NOTHING
 
 
 def _feed(feed: FeedForward, of: _Of) -> Bytes:
     """Gate, its activation and the other half; the product only where its input is needed."""
-    parts = (3 if feed.gated else 1) + of.trains
+    parts = (3 if feed.gated else 1) + of.trains + feed.written_out
     dense = exactly(of.width * parts * (feed.dense + feed.shared))
     if not feed.experts:
         return dense
     each = of.width * (parts * feed.expert + of.shape.hidden * (1 + of.trains))
-    gathered = of.width * (of.shape.hidden + (0 if of.trains else feed.expert))
+    gathered = 0 if of.trains else of.width * of.shape.hidden
     low = feed.top_k * each + 2 * FLOAT * feed.experts
     return dense + Bytes(low, low + feed.top_k * gathered)
 
@@ -143,27 +187,39 @@ def _feed(feed: FeedForward, of: _Of) -> Bytes:
 def _feed_beside(feed: FeedForward, of: _Of) -> Bytes:
     """Gradients of the widest products, and copies while experts are gathered."""
     hidden, inner = of.shape.hidden, feed.dense + feed.shared
-    dense = Bytes(of.width * 2.5 * inner, of.width * 3 * inner)
+    halves = Bytes(2.5, 3) if feed.gated else Bytes(2, 2.5)
+    dense = halves.times(of.width * inner)
     if not feed.experts:
         return dense
     each = of.width * feed.top_k
+    weighed, inside = 3 * hidden, hidden + 2 * feed.expert
     return dense.over(
-        Bytes(each * (hidden + 2.5 * feed.expert), each * (5 * hidden + 4 * feed.expert))
+        Bytes(each * max(weighed, inside), each * max(5 * hidden, 2 * hidden + 3.5 * feed.expert))
     )
 
 
-def _adapters(layer: Layer, of: _Of) -> Bytes:
-    """Inputs of adapters: shared ones rounded at least, a float32 copy for each at most."""
-    shared, hidden = 0, of.shape.hidden
-    each = 0
+def _mixer_adapters(layer: Layer, of: _Of) -> Bytes:
+    """Inputs of the mixer's adapters: queries, keys and values share theirs."""
+    shared, each, hidden = 0, 0, of.shape.hidden
     if layer.attention is not None:
         out = layer.attention.heads * layer.attention.value_dim
         shared, each = hidden + out, 3 * hidden + out
     if layer.recurrence is not None:
         shared, each = shared + hidden, each + hidden + layer.recurrence.inner
-    inner = layer.feed.dense + layer.feed.shared
-    if inner:
-        shared, each = shared + hidden + inner, each + 2 * hidden + inner
+    return _copies(shared, each, of)
+
+
+def _feed_adapters(layer: Layer, of: _Of) -> Bytes:
+    """Inputs of the feed-forward's adapters; fused experts have none."""
+    inner, hidden = layer.feed.dense + layer.feed.shared, of.shape.hidden
+    if not inner:
+        return NOTHING
+    into = 2 if layer.feed.gated else 1
+    return _copies(hidden + inner, into * hidden + inner, of)
+
+
+def _copies(shared: int, each: int, of: _Of) -> Bytes:
+    """Shared inputs rounded at least, a float32 copy for each adapter at most."""
     if of.plan.float32:
         return exactly(FLOAT * each)
     if of.plan.float32 is False:

@@ -23,6 +23,10 @@ class Bytes:
         """A share of it that is itself known between bounds."""
         return Bytes(self.low * part.low, self.high * part.high)
 
+    def less(self, other: "Bytes") -> "Bytes":
+        """What is left when something of the other's size has gone, at least nothing."""
+        return Bytes(max(0.0, self.low - other.high), max(0.0, self.high - other.low))
+
     def over(self, other: "Bytes") -> "Bytes":
         """Whichever is larger, bound by bound."""
         return Bytes(max(self.low, other.low), max(self.high, other.high))

@@ -52,12 +52,22 @@ def count_parameters(shape: ModelShape) -> Parameters:
     high = body + embedding + head_high + NORMS_HIGH * norms
     return Parameters(
         low=low + sum(t.parameters_low for t in shape.towers),
-        high=high + sum(t.parameters_high for t in shape.towers),
+        high=high + sum(t.parameters_high for t in shape.towers) + shape.learned + _head_of(shape),
         experts=experts,
         active=body - experts + chosen + embedding,
         embedding=embedding,
-        known=bool(shape.vocabulary) and all(is_told(layer) for layer in shape.layers),
+        known=_is_known(shape),
     )
+
+
+def _is_known(shape: ModelShape) -> bool:
+    told = all(is_told(layer) for layer in shape.layers) and not shape.untold
+    return told and bool(shape.vocabulary)
+
+
+def _head_of(shape: ModelShape) -> int:
+    """What may stand before the output head of a model with learned positions: two dense layers."""
+    return 2 * shape.hidden * shape.hidden if shape.learned else 0
 
 
 def is_told(layer: Layer) -> bool:

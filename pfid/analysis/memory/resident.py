@@ -93,13 +93,13 @@ def _states(plan: Plan, trained: int, each: int) -> Bytes:
 def _shrunk(shape: ModelShape, parameters: Parameters, plan: Plan) -> Bytes:
     """Four bits reach plain linear modules alone: no embedding, no head, no fused experts.
 
-    What is prepared for training in float32 keeps embedding and head in it.
+    What is prepared for training in float32 may keep embedding and head in it.
     """
     kept = parameters.experts + parameters.embedding * (1 if shape.tied else 2)
     linear = Bytes(max(0, parameters.low - kept), max(0, parameters.high - kept))
     small = Bytes(linear.low * FOUR_BIT.low, linear.high * FOUR_BIT.high)
     embedded = parameters.embedding * (1 if shape.tied else 2)
-    return small + exactly(HALF * kept + (HALF * embedded if plan.float32 else 0))
+    return small + exactly(HALF * kept) + Bytes(0, HALF * embedded if plan.float32 else 0)
 
 
 def adapter_parameters(shape: ModelShape, rank: int) -> int:

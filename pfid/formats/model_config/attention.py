@@ -36,6 +36,8 @@ def attention_of(config: Fields, mixer: Mixer, hidden: int, at: int, layers: int
         shares_kv=config.flag("attention_k_eq_v") and not windowed,
         reuses_kv=at >= layers - last,
         gated=config.flag("attn_output_gate") or _gates(config),
+        capped=config.has("attn_logit_softcapping", "attn_logit_softcap"),
+        sinks=_sinks(config, windowed=windowed),
     )
 
 
@@ -44,6 +46,14 @@ def _gates(config: Fields) -> bool:
     hybrid = config.has("linear_num_value_heads") and "attn_output_gate" not in config
     partial = "partial_rotary_factor" in config.inner("rope_parameters")
     return hybrid and (partial or config.has("full_attention_interval", "partial_rotary_factor"))
+
+
+def _sinks(config: Fields, *, windowed: bool) -> bool:
+    """Where a field tells of a score beside those of the keys, for layers of this kind."""
+    own = "add_swa_attention_sink_bias" if windowed else "add_full_attention_sink_bias"
+    return config.flag(own, "attention_sink", "use_attention_sinks") or config.has(
+        "learnable_sink_init"
+    )
 
 
 def _each(config: Fields, name: str, at: int) -> int | None:

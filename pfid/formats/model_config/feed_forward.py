@@ -1,5 +1,7 @@
 """Feed-forward of a layer: dense, experts, shared experts, and which layers have which."""
 
+from typing import Final
+
 from pfid.domain.model import FeedForward
 from pfid.formats.model_config.fields import Fields
 
@@ -34,7 +36,19 @@ WIDTH = (
     "hidden_dim",
     "d_ff",
     "block_ff_dim",
+    "dim_ff",
+    "dff",
 )
+
+
+WRITTEN_OUT: Final = {
+    "gelu_new": 3,  # half the input, the hyperbolic tangent, and one more than it
+    "gelu_accurate": 3,
+    "gelu_python_tanh": 3,
+    "gelu_fast": 5,
+    "quick_gelu": 1,
+}
+"""Tensors that activations written out in transformers keep beside their input."""
 
 
 def feed_of(config: Fields, hidden: int, at: int, block: str = "") -> FeedForward:
@@ -42,13 +56,13 @@ def feed_of(config: Fields, hidden: int, at: int, block: str = "") -> FeedForwar
     if block in ("M", "*", "G", "D"):
         return FeedForward()
     table = _table(config)
-    experts = _number(table, EXPERTS, at)
+    experts = 0 if config.raw.get("is_moe") is False else _number(table, EXPERTS, at)
     gated = _is_gated(config)
     is_moe = experts > 0 and block != "-" and (block == "E" or _is_moe(config, at))
     dense = _dense(config, hidden, at)
     if not is_moe:
         shared = _sum_of(config, SHARED_WIDTH) if "num_local_experts" in config else 0
-        return FeedForward(dense=shared or dense, gated=gated)
+        return FeedForward(dense=shared or dense, gated=gated, written_out=_written_out(config))
     width = _number(table, EXPERT_WIDTH, at) or _experts_of_old(config) or dense
     return FeedForward(
         dense=dense if config.flag("enable_moe_block") else 0,
@@ -57,7 +71,16 @@ def feed_of(config: Fields, hidden: int, at: int, block: str = "") -> FeedForwar
         expert=width,
         shared=_shared(config, width),
         gated=gated,
+        written_out=_written_out(config),
     )
+
+
+def _written_out(config: Fields) -> int:
+    return WRITTEN_OUT.get(_activation(config), 0)
+
+
+def _activation(config: Fields) -> str:
+    return config.text("mlp_hidden_act", "hidden_act", "activation_function", "hidden_activation")
 
 
 def _table(config: Fields) -> Fields:
@@ -78,13 +101,13 @@ def _number(config: Fields, names: tuple[str, ...], at: int) -> int:
 
 
 def _is_gated(config: Fields) -> bool:
-    act = config.text("mlp_hidden_act", "hidden_act", "activation_function", "hidden_activation")
-    if act in ("relu2", "relu", "gelu_new", "gelu_fast"):
+    act = _activation(config)
+    if act in ("relu2", "relu", "gelu_new", "gelu_fast", "xielu"):
         return False
     plain_norm = config.has("layer_norm_eps", "layer_norm_epsilon", "norm_epsilon")
     if plain_norm and "rms_norm_eps" not in config and act.startswith(("gelu", "relu")):
         return False
-    old = config.has("n_embd", "n_inner", "ffn_dim", "d_ff") or "alibi" in config
+    old = config.has("n_embd", "n_inner", "ffn_dim", "d_ff", "expansion_ratio") or "alibi" in config
     return not (old and act.startswith(("gelu", "relu"))) and not (old and not act)
 
 
@@ -105,8 +128,14 @@ def _dense_told(config: Fields, hidden: int, at: int) -> int:
         config.whole("intermediate_size_mlp", "dense_intermediate_size")
         or _number(config, WIDTH, at)
         or config.inner("ffn_config").whole("ffn_hidden_size")
-        or (4 * hidden if config.has("n_embd", "n_head") else 0)
+        or _multiple(config) * hidden
     )
+
+
+def _multiple(config: Fields) -> int:
+    """How often the residual's width the inner one is, where only that is told or its default."""
+    told = config.whole("expansion_ratio", "intermediate_multiple_size")
+    return told or (4 if config.has("n_embd", "n_head", "attention_layers") else 0)
 
 
 def _experts_of_old(config: Fields) -> int:
@@ -139,7 +168,7 @@ def _is_moe(config: Fields, at: int) -> bool:
     marks = config.listed("moe_layer_freq")
     chosen = config.listed("moe_layers", "moe_layers_enum")
     if words is not None and at < len(words):
-        return bool(words[at] == "sparse")
+        return bool(words[at] != "dense")
     if marks is not None and at < len(marks):
         return bool(marks[at])
     if chosen is not None:

@@ -22,8 +22,16 @@ def text_part(config: Fields) -> Fields:
 
 def tower_parts(config: Fields) -> Iterator[tuple[str, Fields]]:
     """Objects that describe what sees or hears, with their keys."""
+    for name, part in named_towers(config):
+        if hidden_of(part) is not None or "embed_dim" in part:
+            yield name, part
+
+
+def named_towers(config: Fields) -> Iterator[tuple[str, Fields]]:
+    """Objects whose key says that they describe what sees or hears."""
     for name, part in _nested(config, 0):
-        if any(word in name for word in TOWERS) and hidden_of(part) is not None:
+        told = "model_type" in part or hidden_of(part) is not None
+        if any(word in name for word in TOWERS) and told:
             yield name, part
 
 

@@ -18,7 +18,9 @@ from pfid.formats.model_config.nesting import text_part
 from pfid.formats.model_config.quantised import quantised_format
 from pfid.formats.model_config.recurrence import recurrence_of
 from pfid.formats.model_config.towers import towers_of
+from pfid.formats.model_config.untold import learned_positions, untold
 
+MEAN_NORMS = ("layer_norm_eps", "layer_norm_epsilon", "norm_epsilon")
 MTP = ("mtp_num_hidden_layers", "num_nextn_predict_layers", "num_mtp_layers", "n_mtp_layers")
 
 
@@ -41,6 +43,8 @@ def read_config(raw: dict[str, Any], source: str = "config.json") -> ModelShape:
     if depth > LAYERS_MAX:
         raise ModelConfigError("shapes_missing", f"{source}: {depth} layers are no model's")
     mixers = mixers_of(text, depth)
+    layers = tuple(_layer(text, mixers, at, hidden) for at in range(depth))
+    why = untold(whole, text) or _without_feed(layers)
     return ModelShape(
         source=source,
         model_type=whole.text("model_type")[:80] or text.text("model_type")[:80],
@@ -48,7 +52,7 @@ def read_config(raw: dict[str, Any], source: str = "config.json") -> ModelShape:
         hidden=hidden,
         vocabulary=text.whole("vocab_size") or whole.whole("vocab_size") or 0,
         tied=_tied(whole, text),
-        layers=tuple(_layer(text, mixers, at, hidden) for at in range(depth)),
+        layers=layers,
         dtype=_dtype(text) or _dtype(whole),
         towers=tuple(towers_of(whole)),
         mtp_layers=text.whole(*MTP) or whole.whole(*MTP) or 0,
@@ -59,8 +63,16 @@ def read_config(raw: dict[str, Any], source: str = "config.json") -> ModelShape:
         silent=mixers.silent,
         positions=text.whole("max_position_embeddings", "n_positions", "max_seq_len") or 0,
         norms=_norms(text),
+        norms_behind=None if _norms(text) is None else 1,
+        layer_norms=text.has(*MEAN_NORMS) and "rms_norm_eps" not in text,
         head_norms=True if text.flag("use_qk_norm", "qk_norm", "qk_layernorm") else None,
-        notes=(*mixers.notes, *_contradictions(whole, text)),
+        untold=why,
+        learned=learned_positions(text, hidden),
+        notes=(
+            *mixers.notes,
+            *_contradictions(whole, text),
+            *_untold_note(why or _unshaped(layers)),
+        ),
     )
 
 
@@ -71,7 +83,32 @@ def _norms(text: Fields) -> int | None:
     return 8 if text.flag("enable_moe_block") else 4
 
 
-def _layer(text: Fields, mixers: Mixers, at: int, hidden: int) -> Layer:
+def _untold_note(why: str) -> tuple[tuple[str, str], ...]:
+    return (("layout_untold", why),) if why else ()
+
+
+def _unshaped(layers: tuple[Layer, ...]) -> str:
+    lost = [layer for layer in layers if layer.mixer in RECURRENT and layer.recurrence is None]
+    kinds = ", ".join(sorted({layer.mixer.value for layer in lost}))
+    return f"the shapes of {kinds} layers are not told" if kinds else ""
+
+
+def _without_feed(layers: tuple[Layer, ...]) -> str:
+    """A decoder that only attends is none: the width of its feed-forward is not told."""
+    inner = any(layer.feed.dense or layer.feed.expert for layer in layers)
+    attends = any(layer.attention is not None for layer in layers)
+    return "no width of a feed-forward is told" if attends and not inner else ""
+
+
+def _at(text: Fields, at: int) -> Fields:
+    """The fields of one layer, where some are told for single layers."""
+    of = text.inner("per_layer_config").raw
+    own = next((of[key] for key in (f"{at:02}", str(at)) if isinstance(of.get(key), dict)), None)
+    return Fields({**text.raw, **own}) if own else text
+
+
+def _layer(whole: Fields, mixers: Mixers, at: int, hidden: int) -> Layer:
+    text = _at(whole, at)
     mixer = mixers.of[at]
     block = mixers.blocks[at] if mixers.blocks else ""
     attends = mixer in ATTENDING

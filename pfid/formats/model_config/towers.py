@@ -1,11 +1,19 @@
 """Vision and audio towers by their shapes: between bounds, since their layouts differ."""
 
 from collections.abc import Iterator
+from typing import Final
 
 from pfid.domain.model import Tower
 from pfid.formats.model_config.fields import Fields, heads_of, hidden_of, layers_of
-from pfid.formats.model_config.nesting import tower_parts
+from pfid.formats.model_config.nesting import text_part, tower_parts
 
+INNER: Final = (
+    "intermediate_size",
+    "mlp_dim",
+    "ffn_dim",
+    "fc_out_dim",
+    "encoder_ffn_dim",
+)
 LOW_MATRICES, HIGH_MATRICES = 2, 3
 ATTENTION_MATRICES = 4
 PATCH_CHANNELS = 3
@@ -14,18 +22,43 @@ PATCH_CHANNELS = 3
 def towers_of(config: Fields) -> Iterator[Tower]:
     """Each part that sees or hears."""
     for key, part in tower_parts(config):
-        width, depth = hidden_of(part) or 0, layers_of(part) or 0
-        inner = part.whole("intermediate_size", "mlp_dim", "ffn_dim", "fc_out_dim") or 4 * width
+        width, depth = _width(part), layers_of(part) or part.whole("encoder_layers") or 0
+        inner = part.whole(*INNER) or (part.whole("mlp_ratio") or 4) * width
+        leanest = min(inner, part.whole("out_hidden_size") or inner)
         heads, dim = heads_of(part), part.whole("head_dim")
         across = heads * dim if heads and dim else width
         attention = ATTENTION_MATRICES * width * across
-        beside = _patches(part, width)
+        beside = _patches(part, width) + _joint(config, part, width, inner)
         yield Tower(
             key=key,
-            parameters_low=depth * (attention + LOW_MATRICES * width * inner),
+            parameters_low=depth * (attention + LOW_MATRICES * width * leanest),
             parameters_high=depth * (attention + HIGH_MATRICES * width * inner) + beside,
             linears=depth * (ATTENTION_MATRICES + LOW_MATRICES),
         )
+
+
+def _width(part: Fields) -> int:
+    """Of its layers: where an embedding has its own width, the other is what comes out."""
+    own = part.whole("embed_dim") if "mlp_ratio" in part and "intermediate_size" not in part else 0
+    return own or hidden_of(part) or 0
+
+
+def _joint(config: Fields, part: Fields, width: int, inner: int) -> int:
+    """Between tower and text, at most."""
+    out = part.whole("out_hidden_size") or 0
+    text = hidden_of(text_part(config)) or 0
+    between = config.whole("alignment_intermediate_size", "projector_hidden_size") or 0
+    squared = (config.whole("spatial_merge_size") or 0) ** 2 * width * width
+    projected = text * (width + text) if "projector_hidden_act" in config else 0
+    merged = 3 * (4 * width) ** 2 if "merge_kernel_size" in config else 0
+    return (
+        3 * out * inner
+        + 4 * width * out
+        + between * (text + 4 * width)
+        + merged
+        + squared
+        + projected
+    )
 
 
 def _patches(part: Fields, width: int) -> int:

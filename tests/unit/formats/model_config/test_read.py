@@ -186,6 +186,45 @@ def test_a_pattern_without_windows_beside_it_is_not_guessed():
     assert "hybrid_untold" in dict(shape.notes)
 
 
+def test_fields_of_a_single_layer_count_for_it_alone():
+    shape = read(head_dim=16, per_layer_config={"01": {"head_dim": 32}})
+    assert [layer.attention.head_dim for layer in shape.layers] == [16, 32, 16, 16]
+
+
+def test_a_feed_forward_that_is_a_layer_of_its_own_is_counted_once():
+    words = ["mamba", "moe", "full_attention", "mlp"]
+    shape = read(layer_types=words, num_experts=8, moe_intermediate_size=32, **MAMBA)
+    assert [layer.feed.experts for layer in shape.layers] == [0, 8, 0, 0]
+    assert [layer.feed.dense for layer in shape.layers] == [0, 0, 0, 128]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"hc_mult": 4},
+        {"is_encoder_decoder": True},
+        {"embedding_size": 32},
+        {"model_type": "jetmoe"},
+        {"moe_intermediate_size": [64, 32], "num_experts": 8},
+        {"vision_config": {"model_type": "conv", "depths": [2, 2]}},
+        {"intermediate_size": None},
+        {"encoder": {"hidden_size": 64}},
+    ],
+)
+def test_what_no_field_tells_leaves_sizes_unknown(fields):
+    shape = read(**fields)
+    assert not count_parameters(shape).known
+    assert dict(shape.notes)["layout_untold"]
+
+
+def test_positions_that_may_be_learned_open_the_range_and_rotated_ones_do_not():
+    learned = read(max_position_embeddings=100, layer_norm_eps=1e-5)
+    rotated = read(max_position_embeddings=100, layer_norm_eps=1e-5, rope_theta=10_000.0)
+    assert (learned.learned, rotated.learned) == (102 * 64, 0)
+    wide = count_parameters(learned).high - count_parameters(rotated).high
+    assert wide >= 100 * 64
+
+
 def test_a_tower_within_a_tower_is_counted_once():
     inner = {"hidden_size": 16, "num_hidden_layers": 2}
     tower = {"hidden_size": 32, "num_hidden_layers": 3, "image_encoder": inner}

@@ -1,0 +1,79 @@
+"""What a layer keeps follows from what its operations save."""
+
+from dataclasses import replace
+
+import pytest
+
+from pfid.analysis.memory.account import account
+from pfid.analysis.memory.activations import layer_bytes
+from pfid.domain.model import Attention, Mixer
+from pfid.domain.training_plan import AttentionKind, Method
+from pfid.domain.weights import Weights
+from pfid.spec.fakes_viability import DELTA_LAYER, DENSE, DENSE_LAYER, GIB, ON_DISK, PLAN
+
+FULL = replace(PLAN, method=Method.FULL)
+SCORES = 32 * 4096 * 4096
+"""Heads, queries and keys of one row."""
+
+
+def kept(layer, shape=DENSE, plan=FULL):
+    return layer_bytes(layer, shape, plan).kept
+
+
+def attending(**changed):
+    return replace(DENSE_LAYER, attention=replace(DENSE_LAYER.attention, **changed))
+
+
+@pytest.mark.parametrize(
+    ("changed", "bytes_each"), [({"sinks": True}, 2), ({"capped": True}, 8), ({}, 0)]
+)
+def test_what_scaled_dot_product_attention_cannot_carry_keeps_its_scores(changed, bytes_each):
+    more = kept(attending(**changed)).low - kept(DENSE_LAYER).low
+    assert more == bytes_each * SCORES
+
+
+def test_flash_attention_carries_a_cap():
+    plan = replace(FULL, attention=AttentionKind.FLASH)
+    assert kept(attending(capped=True), plan=plan) == kept(DENSE_LAYER, plan=plan)
+
+
+def test_an_activation_in_python_keeps_each_of_its_operations():
+    layer = replace(DENSE_LAYER, feed=replace(DENSE_LAYER.feed, written_out=3))
+    assert kept(layer).low - kept(DENSE_LAYER).low == 3 * 2 * 14336 * 4096
+
+
+def test_a_norm_that_is_one_operation_keeps_no_float32_copy():
+    shape = replace(DENSE, norms=2, norms_behind=0)
+    single = replace(shape, layer_norms=True)
+    assert kept(DENSE_LAYER, shape).low - kept(DENSE_LAYER, single).low == 2 * 4 * 4096 * 4096
+
+
+@pytest.mark.parametrize("norms", [None, 1, 2, 4])
+@pytest.mark.parametrize("mixer", [Mixer.FULL, Mixer.DELTA, Mixer.CONV])
+@pytest.mark.parametrize("method", list(Method))
+def test_the_least_is_never_more_than_the_most(norms, mixer, method):
+    layer = DENSE_LAYER if mixer is Mixer.FULL else replace(DELTA_LAYER, mixer=mixer)
+    found = layer_bytes(layer, replace(DENSE, norms=norms), replace(PLAN, method=method))
+    for size in (found.kept, found.beside, found.workspace):
+        assert 0 <= size.low <= size.high
+
+
+def test_sinks_that_only_tensors_name_are_seen():
+    plain = account(DENSE, ON_DISK, PLAN).peak
+    sinks = account(DENSE, replace(ON_DISK, sinks=True), PLAN).peak
+    assert sinks.whole.low > plain.whole.low + GIB
+
+
+def test_sizes_untold_leave_no_peak():
+    assert account(replace(DENSE, untold="streams"), Weights(), PLAN).peak is None
+
+
+def test_short_convolutions_keep_less_than_a_state():
+    conv = replace(DELTA_LAYER, mixer=Mixer.CONV)
+    assert kept(conv).high < kept(DELTA_LAYER).high
+
+
+def test_latent_heads_are_counted_as_they_are_seen():
+    heads = Attention(heads=16, kv_heads=16, head_dim=96, value_dim=64)
+    wide = replace(DENSE_LAYER, attention=replace(heads, value_dim=96))
+    assert kept(replace(DENSE_LAYER, attention=heads)).low < kept(wide).low
