@@ -15,7 +15,7 @@ class PlantedFault:
         answers: good answers there were to plant it into.
         delivered: those in which it was found again, read back through the seam checks read.
         seen_by: checks that failed on it and had not failed without it.
-        asked: checks that gave a verdict on the good answers.
+        failing: checks that fail on the answers as they are, so that nothing is seen by them.
     """
 
     name: str
@@ -25,7 +25,7 @@ class PlantedFault:
     answers: int = 0
     delivered: int = 0
     seen_by: tuple[str, ...] = ()
-    asked: tuple[str, ...] = ()
+    failing: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

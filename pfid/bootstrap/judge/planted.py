@@ -1,0 +1,119 @@
+"""Plants faults into an evaluation's answers and lets its other gates judge each faulty copy."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from pfid.domain.answer import PatternFile, Stance
+from pfid.domain.outcome import Outcome
+from pfid.formats.answers.planting import FAULTS, Sources, arrivals, faults_of, planted
+from pfid.policy.evaluate import run_check
+from pfid.spec.check import AnyCheck
+from pfid.spec.ports.planted import PlantedFacts, PlantedFault
+from pfid.spec.ports.results import Arm, ResultFacts, ResultRecord
+from pfid.spec.result_gates.gate_sees_property import SeesGate
+from pfid.spec.world import World
+
+OWN_NAME: Final = "gate_sees_property"
+REFUSAL: Final = "I'm sorry, but I can't help with that."
+SLOW_PORT: Final = "overlap"
+"""Every look of it reads a whole corpus: only the fault that it could see is put before it."""
+TEXT_PORTS: Final = frozenset({"results", SLOW_PORT})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ground:
+    """What faults are planted on.
+
+    Attributes:
+        checks: of the stage, those that may be believed.
+        world_of: the world in which an evaluation holds the given records.
+        patterns: of refusals; the first refusal among their controls is what is planted.
+        passage: reads some text of the corpus, "" where none is named; asked once, if at all.
+    """
+
+    checks: Sequence[AnyCheck]
+    world_of: Callable[[ResultFacts], World]
+    patterns: Sequence[PatternFile] = ()
+    passage: Callable[[], str] = field(default=lambda: "")
+
+
+def planted_facts(
+    gate: SeesGate | None, results: ResultFacts, ground: Ground
+) -> PlantedFacts | None:
+    """Try every fault of every declared property; None where none is declared."""
+    if gate is None:
+        return None
+    sample = replace(results, candidate=_sampled(results.candidate, gate.sample))
+    names = [fault for wanted in dict.fromkeys(gate.properties) for fault in faults_of(wanted)]
+    passage = ground.passage() if "memorised" in names else ""
+    sources = Sources(refusals=refusals_of(ground.patterns), passage=passage)
+    trial = _Trial(ground=ground, good=sample, sources=sources)
+    before: dict[str, Outcome] = {}
+    return PlantedFacts(faults=tuple(trial.tried(name, before) for name in names))
+
+
+def refusals_of(patterns: Iterable[PatternFile]) -> Mapping[str, str]:
+    """A refusal by language, out of the controls of the pattern files."""
+    found = {"": REFUSAL}
+    for file in patterns:
+        for control in file.controls:
+            if control.stance is Stance.HARD:
+                found.setdefault(file.language, control.text)
+                break
+    return found
+
+
+def _sampled(arm: Arm, size: int) -> Arm:
+    """Records evenly over the arm that hold an answer, as an arm that is whole."""
+    answered = [r for r in arm.records if r.output.strip()]
+    step = max(len(answered) / size, 1.0)
+    chosen: list[ResultRecord] = [answered[int(n * step)] for n in range(min(len(answered), size))]
+    return replace(arm, records=tuple(chosen), declared=len(chosen), bad=(), bad_total=0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Trial:
+    ground: Ground
+    good: ResultFacts
+    sources: Sources
+
+    def tried(self, name: str, before: dict[str, Outcome]) -> PlantedFault:
+        """One fault. ``before`` keeps what each check says of the good answers."""
+        harmed = FAULTS[name].property
+        arm = self.good.candidate
+        if not arm.records:
+            return PlantedFault(name=name, property=harmed, problem="no_answers")
+        if name == "memorised" and not self.sources.passage:
+            detail = "name a corpus under gates.memorisation"
+            return PlantedFault(name=name, property=harmed, problem="no_corpus", detail=detail)
+        faulty = planted(name, arm.records, self.sources)
+        world = self.ground.world_of(replace(self.good, candidate=replace(arm, records=faulty)))
+        read = world.results.facts().candidate.records
+        checks = self._looking(harmed)
+        for check in checks:
+            if check.name not in before:
+                before[check.name] = run_check(check, self.ground.world_of(self.good)).outcome
+        failing = tuple(c.name for c in checks if before[c.name] is Outcome.FAIL)
+        return PlantedFault(
+            name=name,
+            property=harmed,
+            answers=len(arm.records),
+            delivered=arrivals(name, arm.records, read, self.sources),
+            seen_by=tuple(
+                check.name
+                for check in checks
+                if check.name not in failing and run_check(check, world).outcome is Outcome.FAIL
+            ),
+            failing=failing,
+        )
+
+    def _looking(self, harmed: str) -> list[AnyCheck]:
+        """Checks whose verdict can hang on the text of the answers."""
+        return [
+            check
+            for check in self.ground.checks
+            if check.name != OWN_NAME
+            and not TEXT_PORTS.isdisjoint(check.reads)
+            and (SLOW_PORT not in check.reads or harmed == "memorisation")
+        ]

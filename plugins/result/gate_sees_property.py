@@ -1,0 +1,173 @@
+"""Fail when the gates of an evaluation cannot see a property that it claims to see.
+
+Faults are planted into the good answers: truncated, padded, looped, refused, memorised. Every other
+check that the spec asks judges the faulty copy; a property none of whose faults makes one of them
+fail is a blind spot, named here. A gate set of short-answer tasks cannot see length behaviour, and
+because nobody had tried, the same effect went through two full runs (playbook 4.6.3).
+
+Each fault is read back through the seam that checks read, and counted where it is found: one that
+did not arrive proves nothing and is UNKNOWN.
+
+Blind spot: these are gross faults; gates that see them may miss finer ones. Metrics of the user's
+own are not driven over the faulty copies.
+
+When it fires: add prompts whose good answers have the property (long ones for length), or a section
+for the check that looks at it. If the evaluation is not meant to see it, do not declare it.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pfid.formats.untrusted import printable
+from pfid.spec import (
+    Answers,
+    AnyCheck,
+    Check,
+    Control,
+    Outcome,
+    Scope,
+    Severity,
+    Stage,
+    Verdict,
+    World,
+    hookimpl,
+    limit,
+    reported,
+)
+from pfid.spec.fakes_results import arm, record, result_facts, result_world
+from pfid.spec.ports.planted import PlantedFacts, PlantedFault
+
+ANSWERS: Final = Answers(
+    {
+        "seen": (Outcome.PASS, "every declared property is seen: its faults make a gate fail"),
+        "blind": (Outcome.FAIL, "the gates cannot see a property that the evaluation declares"),
+        "not_planted": (Outcome.UNKNOWN, "a fault could not be planted into the answers"),
+        "not_delivered": (
+            Outcome.UNKNOWN,
+            "a fault was planted and not found again in enough answers",
+        ),
+        "answers_not_good": (
+            Outcome.UNKNOWN,
+            "a gate fails on the answers as they are, so nothing can be seen by it",
+        ),
+        "not_configured": (Outcome.NOT_APPLICABLE, "the spec declares no property to be seen"),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """In how many answers a fault must have arrived."""
+
+    delivered_share: float = limit(0.80, unit="ratio", factor=1.1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """What was tried; None where nothing is declared."""
+
+    faults: tuple[PlantedFault, ...] | None
+    said: tuple[str, ...] = reported(default=())
+
+
+def observe(world: World) -> Seen:
+    """Read; never decide."""
+    facts = world.planted.facts()
+    if facts is None:
+        return Seen(faults=None)
+    return Seen(faults=facts.faults, said=tuple(_said(f) for f in facts.faults))
+
+
+def _said(fault: PlantedFault) -> str:
+    by = ", ".join(fault.seen_by) or "none"
+    problem = f", {fault.problem} {fault.detail}" if fault.problem else ""
+    arrived = f"{fault.delivered} of {fault.answers}"
+    return printable(f"{fault.property}/{fault.name}: in {arrived}, seen by {by}{problem}", 300)
+
+
+def judge(seen: Seen, limits: Limits) -> Verdict:
+    """Decide, purely."""
+    if seen.faults is None:
+        return ANSWERS.say("not_configured")
+    codes = [_code(fault, limits) for fault in seen.faults]
+    order = ("blind", "not_planted", "not_delivered", "answers_not_good", "seen")
+    code = next((c for c in order if c in codes), "not_planted")
+    named = [f for f, its in zip(seen.faults, codes, strict=True) if its == code]
+    properties = {f.property for f in seen.faults}
+    blind = {f.property for f, its in zip(seen.faults, codes, strict=True) if its == "blind"}
+    figures = {
+        "faults": (len(codes), "1"),
+        "faults_seen": (codes.count("seen"), "1"),
+        "properties": (len(properties), "1"),
+        "properties_blind": (len(blind), "1"),
+    }
+    words = "" if code == "seen" else ", ".join(f"{f.property} ({f.name})" for f in named)
+    return ANSWERS.say(code, words, figures=figures, evidence=seen.said)
+
+
+def _code(fault: PlantedFault, limits: Limits) -> str:
+    if fault.problem:
+        return "not_planted"
+    if fault.delivered < limits.delivered_share * max(fault.answers, 1):
+        return "not_delivered"
+    if fault.seen_by:
+        return "seen"
+    return "answers_not_good" if fault.failing else "blind"
+
+
+_PAIRS: Final = (
+    ("length", "truncated"),
+    ("length", "padded"),
+    ("collapse", "looped"),
+    ("refusal", "refused"),
+    ("memorisation", "memorised"),
+)
+
+
+def controls(limits: Limits) -> Iterable[Control]:
+    """All seen first; then each fault unseen, and each way not to know."""
+    yield _control("all seen", "seen")
+    for _, name in _PAIRS:
+        yield _control(f"{name} unseen", "blind", name, seen_by=())
+    edge = round(1000 * limits.delivered_share)
+    yield _control("arrived in enough", "seen", "padded", answers=1000, delivered=edge + 10)
+    yield _control(
+        "arrived in too few", "not_delivered", "padded", answers=1000, delivered=edge - 10
+    )
+    yield _control("no corpus", "not_planted", "memorised", problem="no_corpus")
+    yield _control("a gate fails already", "answers_not_good", "looped", seen_by=(), failing=("x",))
+    yield ANSWERS.control("nothing tried", "not_planted", _world(PlantedFacts(faults=())))
+    yield ANSWERS.control("not configured", "not_configured", _world(None))
+
+
+def _control(name: str, code: str, changed: str = "", **more: Any) -> Control:
+    faults = []
+    for harmed, fault in _PAIRS:
+        fine = {"answers": 40, "delivered": 40, "seen_by": (f"{harmed}_gate",)}
+        known = {**fine, **more} if fault == changed else fine
+        faults.append(PlantedFault(name=fault, property=harmed, **known))
+    return ANSWERS.control(name, code, _world(PlantedFacts(faults=tuple(faults))))
+
+
+def _world(planted: PlantedFacts | None) -> World:
+    return result_world(result_facts(arm([record(1)])), planted=planted)
+
+
+@hookimpl
+def pfid_checks() -> Iterable[AnyCheck]:
+    """Hand the check over."""
+    yield Check(
+        name="gate_sees_property",
+        stage=Stage.RESULT,
+        scope=Scope.BOX,
+        severity=Severity.WARNING,
+        observe=observe,
+        judge=judge,
+        reasons=ANSWERS.reasons,
+        controls=controls,
+        limits=Limits(),
+        deadline_s=900.0,
+        reads=("planted",),
+        runbook=__doc__ or "",
+    )
