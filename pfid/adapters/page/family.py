@@ -66,7 +66,7 @@ def untrusted(value: str) -> str:
 class Spec:
     """What a family is: name as exposed, type, help, and the two header lines made of them."""
 
-    __slots__ = ("documentation", "header", "kind", "name", "written")
+    __slots__ = ("documentation", "header", "kind", "name")
 
     def __init__(self, name: str, kind: str, documentation: str) -> None:
         """Take the exposed name: a counter's ends in ``_total``."""
@@ -74,8 +74,6 @@ class Spec:
         self.kind = kind
         self.documentation = documentation
         self.header = f"# HELP {name} {documentation}\n# TYPE {name} {kind}\n"
-        self.written: tuple[list[Row], list[str]] = ([], [])
-        """Rows and lines of the last page. Most samples say what they said five seconds ago."""
 
 
 class Family(Metric):
@@ -109,20 +107,9 @@ class Family(Metric):
     @property
     def text(self) -> str:
         """The family in text format 0.0.4."""
-        rows, (earlier, said) = self._rows, self.spec.written
-        if len(rows) == len(earlier):
-            lines = [
-                line if row == before else self._line(row)
-                for row, before, line in zip(rows, earlier, said, strict=True)
-            ]
-        else:
-            lines = [self._line(row) for row in rows]
-        self.spec.written = rows, lines
+        name = self.spec.name
+        lines = [f"{name}{suffix}{of.text} {number(value)}\n" for suffix, of, value in self._rows]
         return self.spec.header + "".join(lines)
-
-    def _line(self, row: Row) -> str:
-        suffix, labels, value = row
-        return f"{self.spec.name}{suffix}{labels.text} {number(value)}\n"
 
     @property
     def samples(self) -> list[Sample]:  # type: ignore[override]
