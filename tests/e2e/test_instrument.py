@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from collections import Counter
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,7 @@ class Seen:
         steps.mkdir(parents=True)
         environ = {**os.environ, "OMP_NUM_THREADS": "1", "PFID_RUN_DIR": str(folder)}
         if hooks:
-            environ["PYTHONPATH"] = str(SITE)
+            environ["PYTHONPATH"] = ":".join(filter(None, [str(SITE), environ.get("PYTHONPATH")]))
         self.done = subprocess.run(
             [sys.executable, *map(str, command)],
             env=environ,
@@ -80,6 +81,9 @@ def test_every_step_of_every_kind_of_loop_is_one_line(tmp_path):
         "in_backward": [10, 10],
         "unhashable": [10],
         "own_step": [],
+        "ten_classes": [10] * 10,
+        "none_of_torchs": [],
+        "pooled": [10],
         "loaded": [10],
     }
     assert len({line["pid"] for line in seen.steps}) == 1
@@ -90,8 +94,45 @@ def test_every_rank_reports_its_own_steps(tmp_path):
     launcher = ("-m", "torch.distributed.run", "--nproc_per_node=2")
     seen = Seen(tmp_path, *launcher, TRAINING / "many_loops.py")
     ranks = [json.loads(line) for line in seen.out if line.startswith("{")]
-    assert ranks == [{"ddp": [10], "zero": [10], "fsdp2": [10]}] * 2
-    assert Counter(line["rank"] for line in seen.steps) == {0: 30, 1: 30}
+    assert ranks == [{"ddp": [10], "zero": [10], "fsdp1": [10], "fsdp2": [10]}] * 2
+    assert Counter(line["rank"] for line in seen.steps) == {0: 40, 1: 40}
+
+
+LOOPS = str(TRAINING / "framework_loops.py")
+IN_TESTS = f"""
+import runpy, sys
+sys.argv = ["plain_loop.py", "--steps", "10", "--seconds", "0"]
+
+def test_training():
+    runpy.run_path({str(TRAINING / "plain_loop.py")!r}, run_name="__main__")
+"""
+
+
+TORCHRUN = ("-m", "torch.distributed.run", "--nproc_per_node=2")
+ACCELERATE = (
+    *("-m", "accelerate.commands.accelerate_cli", "launch", "--num_processes=2", "--multi_gpu"),
+    *("--num_machines=1", "--mixed_precision=no", "--dynamo_backend=no"),
+)
+"""Its name for more than one process, whatever they compute on."""
+
+
+@pytest.mark.parametrize(
+    ("command", "ranks"),
+    [
+        (("-m", "plain_loop", "--steps", "10", "--seconds", "0"), 1),
+        (("-m", "pytest", "-q", "-p", "no:cacheprovider", "test_it.py"), 1),
+        ((*TORCHRUN, LOOPS, "transformers", "out", "alone"), 2),
+        ((*ACCELERATE, LOOPS, "accelerate", "out", "alone"), 2),
+    ],
+    ids=["python -m", "pytest", "torchrun with Trainer", "accelerate launch"],
+)
+def test_however_it_is_launched_every_rank_reports_ten_steps(tmp_path, command, ranks):
+    (tmp_path / "plain_loop.py").write_bytes((TRAINING / "plain_loop.py").read_bytes())
+    (tmp_path / "test_it.py").write_text(IN_TESTS)
+    seen = Seen(tmp_path, *command)
+    assert Counter(line.get("rank", 0) for line in seen.steps) == dict.fromkeys(range(ranks), 10)
+    assert len({line["pid"] for line in seen.steps}) == ranks
+    assert "1 passed" in seen.done.stdout or "pytest" not in command
 
 
 @pytest.mark.parametrize("framework", ["transformers", "lightning", "accelerate"])
@@ -115,3 +156,15 @@ def test_a_framework_is_seen_by_the_hooks_and_then_by_its_callback(tmp_path, fra
         assert [line["tokens"] for line in told] == [64] * 10
         assert sum("loss" in line for line in told) >= 4
         assert phases.count("save") == 2
+
+
+@pytest.mark.skipif(find_spec("deepspeed") is None, reason="deepspeed is built where it is used")
+@pytest.mark.parametrize("stage", [0, 3])
+def test_deepspeed_is_seen_at_every_stage_of_zero_where_it_is_installed(tmp_path, stage):
+    script = TRAINING / "deepspeed_loop.py"
+    plain = Seen(tmp_path / "plain", script, stage, hooks=False)
+    seen = Seen(tmp_path / "seen", script, stage)
+    assert [line["step"] for line in seen.steps] == list(range(1, 11))
+    assert [line for line in seen.out if line.startswith("sum ")] == [
+        line for line in plain.out if line.startswith("sum ")
+    ]

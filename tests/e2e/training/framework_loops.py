@@ -1,6 +1,6 @@
 """Ten optimizer steps of four micro-batches in a framework, left alone and then with a callback.
 
-framework_loops.py transformers|lightning|accelerate FOLDER
+framework_loops.py transformers|lightning|accelerate FOLDER [alone]
 """
 
 import os
@@ -19,7 +19,7 @@ class Rows(torch.utils.data.Dataset):
     """Enough rows for the asked steps, one micro-batch each."""
 
     def __len__(self):
-        return STEPS * MICRO
+        return STEPS * MICRO * int(os.environ.get("WORLD_SIZE", "1"))
 
     def __getitem__(self, index):
         return torch.randn(8, generator=torch.Generator().manual_seed(index))
@@ -136,8 +136,8 @@ def accelerate(callback, _folder):
 
 
 def main():
-    framework, folder = sys.argv[1:]
-    for callback in (False, True):
+    framework, folder, *alone = sys.argv[1:]
+    for callback in (False,) if alone else (False, True):
         torch.manual_seed(7)
         made = globals()[framework](callback, folder)
         total = sum(p.detach().double().abs().sum().item() for p in made.parameters())

@@ -124,6 +124,42 @@ def own_step():
         optimizer.step()
 
 
+def ten_classes():
+    """As many optimizers of as many classes, turn by turn."""
+    kinds = ("SGD", "Adam", "AdamW", "Adagrad", "RMSprop", "NAdam", "RAdam", "Rprop", "ASGD")
+    pairs = [small(getattr(torch.optim, kind)) for kind in (*kinds, "Adadelta")]
+    for _ in range(STEPS):
+        for model, optimizer in pairs:
+            backward(model)
+            optimizer.step()
+
+
+def none_of_torchs():
+    """A class of one's own that only looks like an optimizer."""
+    model = nn.Linear(8, 8)
+
+    class Own:
+        def step(self):
+            with torch.no_grad():
+                for parameter in model.parameters():
+                    parameter.sub_(0.01 * parameter.grad)
+
+    optimizer = Own()
+    for _ in range(STEPS):
+        backward(model)
+        optimizer.step()
+
+
+def pooled():
+    """Workers of pools, however they are started, are no training."""
+    import multiprocessing
+
+    for how in ("fork", "spawn", "forkserver"):
+        with multiprocessing.get_context(how).Pool(2) as pool:
+            pool.map(abs, range(4))
+    plain()
+
+
 class Rows(torch.utils.data.Dataset):
     def __len__(self):
         return 2 * STEPS
@@ -151,6 +187,9 @@ LOOPS = {
     "in_backward": in_backward,
     "unhashable": unhashable,
     "own_step": own_step,
+    "ten_classes": ten_classes,
+    "none_of_torchs": none_of_torchs,
+    "pooled": pooled,
     "loaded": loaded,
 }
 
@@ -179,9 +218,16 @@ def fully_sharded(module):
     return fully_shard(module) or module
 
 
+def wrapped_whole(module):
+    from torch.distributed.fsdp import FullyShardedDataParallel
+
+    return FullyShardedDataParallel(module, device_id=torch.device("cpu"))
+
+
 DISTRIBUTED = {
     "ddp": lambda: wrapped(nn.parallel.DistributedDataParallel),
     "zero": sharded_state,
+    "fsdp1": lambda: wrapped(wrapped_whole),
     "fsdp2": lambda: wrapped(fully_sharded),
 }
 
