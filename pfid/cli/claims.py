@@ -72,8 +72,8 @@ def check(
     """Judge every claim, and look for superseded figures in the whole repository.
 
     FAILs: not measured and expired or without a date, called measured and known by consensus,
-    contradicted, a source artefact that changed, superseded without what falls and what survives,
-    a superseded figure that still stands.
+    contradicted, a source artefact or what it describes changed, superseded without what falls and
+    what survives, a superseded figure that still stands.
 
     Exit codes: 0 nothing is wrong, 1 something is, 2 the ledger cannot be used, 3 something could
     not be looked at.

@@ -10,7 +10,7 @@ import click
 
 from pfid.bootstrap.claims.checking import artefact
 from pfid.bootstrap.manifest_drift import sha256_of
-from pfid.config.claims import Claim, Figure, Kind, Source, Status
+from pfid.config.claims import DESCRIBED, DIGEST, Claim, Figure, Kind, Source, Status
 from pfid.domain.errors import PfidError
 
 _KINDS: Final[tuple[Kind, ...]] = ("measured", "derived", "consensus")
@@ -78,7 +78,11 @@ _OF_A_CLAIM: Final = (
         metavar="PATH",
         help="What it was read from; its digest is kept, and a change of it is a FAIL.",
     ),
-    _said("--describes", "The run, or digest of an artefact, that it is about."),
+    _said(
+        "--describes",
+        "The run or artefact that it is about. A file's digest is kept, and a change of it is a "
+        "FAIL; FILE@sha256:DIGEST binds to an earlier one.",
+    ),
     click.option(
         "--expires", callback=day, metavar="DATE", help="From when on it does not stand unmeasured."
     ),
@@ -132,7 +136,7 @@ def claim_of(key: str, given: dict[str, Any], ledger: Path) -> Claim:
         unit=given["unit"] or "",
         date=given["date"] or today(),
         source=_source(kind, given[kind], given["artefact"], ledger),
-        describes=given["describes"] or "",
+        describes=_describes(given["describes"] or "", ledger),
         expires=given["expires"],
         status="negative" if given["negative"] else status,
     )
@@ -143,13 +147,34 @@ def today() -> dt.date:
     return dt.datetime.now(dt.UTC).date()
 
 
+def _describes(told: str, ledger: Path) -> str:
+    """Bind it to the content where it names a file; else it is words."""
+    if DIGEST in told and DESCRIBED.match(told) is None:
+        raise click.UsageError("--describes is not like FILE@sha256:64 hexadecimal digits")
+    path = Path(told)
+    if not told or not path.is_file():
+        return told
+    name, digest = _bound(path, ledger)
+    return f"{name}@sha256:{digest}"
+
+
 def _source(kind: Kind, by: str, path: Path | None, ledger: Path) -> Source:
     if path is None:
         return Source(kind=kind, by=by)
+    name, digest = _bound(path, ledger)
+    return Source(kind=kind, by=by, file=name, sha256=digest)
+
+
+def _bound(path: Path, ledger: Path) -> tuple[str, str]:
+    """Its name from the ledger, and its digest.
+
+    Raises:
+        ArtefactError: if it cannot be read.
+    """
     folder = ledger.absolute().parent
     place = path.absolute()
     name = str(place.relative_to(folder) if place.is_relative_to(folder) else place)
     digest = sha256_of(artefact(folder, name))
     if digest is None:
         raise ArtefactError(f"{path} cannot be read: nothing can be bound to it")
-    return Source(kind=kind, by=by, file=name, sha256=digest)
+    return name, digest

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import math
+import re
 import tomllib
 from pathlib import Path
 from typing import Annotated, Final, Literal
@@ -19,6 +20,10 @@ Figure = float | Annotated[list[float], Meta(min_length=2, max_length=2)]
 """A number, or both ends of a range."""
 Kind = Literal["measured", "derived", "consensus"]
 Status = Literal["measured", "derived", "superseded", "negative"]
+
+
+DIGEST: Final = "@sha256:"
+DESCRIBED: Final = re.compile(rf"\A(?P<file>.*\S.*){DIGEST}(?P<sha256>[0-9a-f]{{64}})\Z")
 
 
 class _Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -63,7 +68,8 @@ class Claim(_Table, frozen=True, kw_only=True):
         unit: of the figure.
         date: when it was made.
         source: how it is known.
-        describes: the run or digest of the artefact that it is about.
+        describes: the run or artefact that it is about, in words; ``FILE@sha256:DIGEST`` is held
+            to, the file named from the folder of the ledger.
         expires: from when on a derived claim does not stand without a measurement.
         status: ``negative`` is a measured dead end: not to be chased again.
         superseded_by: key of the claim that took its place.
@@ -90,6 +96,12 @@ class Claim(_Table, frozen=True, kw_only=True):
     def live(self) -> bool:
         """Whether it still stands."""
         return self.status != "superseded"
+
+    @property
+    def described(self) -> tuple[str, str] | None:
+        """File and digest of the artefact that it is about; None where it names no digest."""
+        found = DESCRIBED.match(self.describes)
+        return (found["file"], found["sha256"]) if found is not None else None
 
     @property
     def ends(self) -> tuple[float, ...]:
@@ -160,6 +172,8 @@ def _contradictions(ledger: Ledger) -> list[str]:
             found.append(f"{where}: superseded by what? name superseded_by, or what falls")
         if claim.status != "superseded" and claim.superseded_by:
             found.append(f"{where}: names superseded_by and has status {claim.status}")
+        if DIGEST in claim.describes and claim.described is None:
+            found.append(f"{where}: describes is not like FILE@sha256:64 hexadecimal digits")
         if not all(math.isfinite(end) for end in claim.ends):
             found.append(f"{where}: the figure is not a number that can be looked for")
         if claim.ends and claim.ends[0] > claim.ends[-1]:

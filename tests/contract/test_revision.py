@@ -1,6 +1,5 @@
 """The commit that runs, as git itself says it, in every way a work tree may be laid out."""
 
-import shutil
 import subprocess
 
 import pytest
@@ -8,7 +7,7 @@ import pytest
 from pfid.adapters.revision import UNKNOWN, of_tree, revision
 
 GIT = ("git", "-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "init.defaultBranch=m")
-pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+pytestmark = pytest.mark.needs("git")
 
 
 def git(where, *arguments):

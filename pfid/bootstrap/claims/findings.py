@@ -46,6 +46,7 @@ def findings_of(
     for claim in ledger.claims:
         yield from _of_live(ledger, claim, on) if claim.live else _of_fallen(ledger, claim)
         yield from _of_artefact(claim, digest)
+        yield from _of_described(claim, digest)
     for key in dict.fromkeys(claim.key for claim in ledger.claims):
         yield from _contradiction([c for c in ledger.of(key) if c.live])
 
@@ -152,16 +153,23 @@ def _of_artefact(claim: Claim, digest: Callable[[str], str | None]) -> Iterator[
     found = digest(source.file)
     if found is None:
         text = "its source artefact cannot be read: what it says now is not known"
-        yield Finding(
-            outcome=Outcome.UNKNOWN,
-            code="artefact_unread",
-            key=claim.key,
-            text=text,
-            where=source.file,
-        )
+        yield _unknown(claim, "artefact_unread", text, source.file)
     elif found != source.sha256:
         text = f"its source artefact changed since {claim.date}: read it again, or supersede this"
         yield _fail(claim, "artefact_changed", text, source.file)
+
+
+def _of_described(claim: Claim, digest: Callable[[str], str | None]) -> Iterator[Finding]:
+    if not claim.live or claim.described is None:
+        return
+    file, sha256 = claim.described
+    found = digest(file)
+    if found is None:
+        text = "what it is about cannot be read: whether it is still that is not known"
+        yield _unknown(claim, "described_unread", text, file)
+    elif found != sha256:
+        text = f"what it is about changed since {claim.date}: measure it again, or supersede this"
+        yield _fail(claim, "described_changed", text, file)
 
 
 def _contradiction(live: list[Claim]) -> Iterator[Finding]:
@@ -177,6 +185,10 @@ def _distinct(claims: Iterable[Claim]) -> Iterator[Claim]:
         if not any(same_value(claim, other) for other in kept):
             kept.append(claim)
             yield claim
+
+
+def _unknown(claim: Claim, code: str, text: str, where: str) -> Finding:
+    return Finding(outcome=Outcome.UNKNOWN, code=code, key=claim.key, text=text, where=where)
 
 
 def _fail(claim: Claim, code: str, text: str, where: str = "") -> Finding:

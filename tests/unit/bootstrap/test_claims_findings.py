@@ -38,6 +38,8 @@ FALLEN = replace(
 )
 BOUND = replace(MEASURED, source=Source(kind="measured", by="run 2", file="a.json", sha256=SHA))
 
+ABOUT = replace(MEASURED, describes=f"runs/b.json@sha256:{SHA}")
+
 
 def codes(*claims, digest=SHA, on=DAY):
     found = list(findings_of(Ledger(claims=list(claims)), on, lambda _: digest))
@@ -52,6 +54,9 @@ def codes(*claims, digest=SHA, on=DAY):
         [DERIVED],
         [MEASURED, FALLEN],
         [BOUND],
+        [ABOUT],
+        [replace(ABOUT, describes="the first run, with sdpa set explicitly")],
+        [replace(FALLEN, describes=f"b.json@sha256:{'b' * 64}"), MEASURED],
         [replace(FALLEN, superseded_by="")],
         [MEASURED, MEASURED],
         [MEASURED, replace(MEASURED, figure=2.425, unit="min")],
@@ -102,6 +107,7 @@ def test_what_stands_well_is_left_alone(claims):
             "successor_missing",
         ),
         ([replace(BOUND, source=replace(BOUND.source, sha256="b" * 64))], "artefact_changed"),
+        ([replace(ABOUT, describes=f"b.json@sha256:{'b' * 64}")], "described_changed"),
         ([replace(BOUND, source=replace(BOUND.source, sha256=""))], "artefact_unbound"),
         ([replace(BOUND, source=replace(BOUND.source, file=""))], "artefact_unbound"),
     ],
@@ -112,6 +118,7 @@ def test_what_is_wrong_fails(claims, code):
 
 def test_an_artefact_that_cannot_be_read_is_not_known():
     assert codes(BOUND, digest=None) == {("artefact_unread", False)}
+    assert codes(ABOUT, digest=None) == {("described_unread", False)}
 
 
 def test_a_consensus_confirms_nothing():

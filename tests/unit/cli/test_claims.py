@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import stat
 
 import pytest
@@ -230,7 +229,7 @@ def test_a_ledger_that_cannot_be_written_is_said(ledger, tmp_path, where):
     assert "cannot be" in done.stderr
 
 
-@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+@pytest.mark.needs("git")
 def test_what_git_ignores_is_not_searched(ledger, tmp_path):
     import subprocess
 
@@ -245,3 +244,24 @@ def test_what_git_ignores_is_not_searched(ledger, tmp_path):
     (tmp_path / "out").write_text("4.3 h")
     (tmp_path / "later.md").write_text("4.3 h")
     assert found() == [("fail", "superseded_stands", "k", "later.md:1")]
+
+
+def test_what_a_claim_is_about_is_held_to_by_its_content(ledger, tmp_path):
+    (tmp_path / "runs").mkdir()
+    about = tmp_path / "runs" / "manifest.json"
+    about.write_text("{}")
+    claim = told("add", "k", *NEW, "--describes", "runs/manifest.json")["claim"]
+    assert claim["describes"].startswith("runs/manifest.json@sha256:44136fa355b3678a1146ad16f7e8")
+    assert told("check")["ok"] is True
+    about.write_text("{ }")
+    assert found() == [("fail", "described_changed", "k", "runs/manifest.json")]
+    about.unlink()
+    assert found(exit_code=3) == [("unknown", "described_unread", "k", "runs/manifest.json")]
+
+
+def test_what_is_no_file_stays_words_and_half_a_digest_is_refused(ledger):
+    said = "run 2, with flex attention"
+    assert told("add", "k", *NEW, "--describes", said)["claim"]["describes"] == said
+    done = call("add", "l", *NEW, "--describes", "manifest.json@sha256:abc")
+    assert done.exit_code == 2
+    assert "FILE@sha256:64 hexadecimal digits" in done.stderr
