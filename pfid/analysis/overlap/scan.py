@@ -90,8 +90,10 @@ class OverlapScan:
         numbers = hashed(np.frombuffer(padded, "<u8", len(padded) // WORD), _EVERY, held.width)
         some = np.flatnonzero(held.sieve[numbers >> held.shift])
         some = some[held.groups_of(numbers[some]) >= 0]
-        near = (some[:, None] * WORD - np.arange(WORD)).ravel()
-        at = np.unique(near[near >= 0])
+        near = np.zeros(numbers.size * WORD + 2 * WORD, np.bool_)
+        for back in range(WORD):
+            near[some * WORD + WORD - back] = True
+        at = np.flatnonzero(near[WORD:])
         numbers = hashed(words, at, held.width)
         at = at[held.sieve[numbers >> held.shift]]
         groups = held.groups_of(hashed(words, at, held.width))

@@ -49,12 +49,12 @@ def _to_alike(held: Windows, far: Positions, where: Positions) -> None:
 
 
 def _slots_of_interest(held: Windows, far: Positions) -> Positions:
-    """Slots of groups of which something was found."""
+    """Slots of groups of several of which something was found: one by itself has no alike."""
     if not held.order.size:
         return held.order
     sizes = np.diff(held.first)
     found = np.maximum.reduceat(far[held.order], held.first[:-1]) >= held.width
-    return np.flatnonzero(np.repeat(found, sizes))
+    return np.flatnonzero(np.repeat(found & (sizes > 1), sizes))
 
 
 def _agreement(held: Windows, slots: Positions, at: Positions, cap: int) -> list[int]:

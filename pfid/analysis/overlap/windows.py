@@ -52,6 +52,8 @@ class Windows:
         ends: end of the text that each position lies in.
         hashes: of the groups, ascending.
         group: of each of those, its number in ``order``.
+        entry: of each beginning of a number, where in ``hashes`` those with it begin.
+        entry_shift: that leaves such a beginning.
         first: slot of ``order`` at which each group begins, and one more for the end.
         before: the group one byte before all of a group; -1 where that is not one and the same.
         sieve: whether any stretch's number begins with these bits.
@@ -65,6 +67,8 @@ class Windows:
     ends: Positions
     hashes: NDArray[np.uint64]
     group: Positions
+    entry: NDArray[np.int32]
+    entry_shift: np.uint64
     first: Positions
     before: Positions
     sieve: NDArray[np.bool_]
@@ -74,7 +78,13 @@ class Windows:
         """Group of each number; -1 where there is none."""
         if not self.hashes.size:
             return np.full(numbers.size, -1)
-        at = np.minimum(np.searchsorted(self.hashes, numbers), self.hashes.size - 1)
+        at = self.entry[numbers >> self.entry_shift]
+        early = np.flatnonzero(self.hashes[at] < numbers)
+        while early.size:
+            at[early] += 1
+            early = early[at[early] < self.hashes.size]
+            early = early[self.hashes[at[early]] < numbers[early]]
+        at = np.minimum(at, self.hashes.size - 1)
         return np.where(self.hashes[at] == numbers, self.group[at], -1)
 
 
@@ -90,7 +100,9 @@ def windows_of(texts: list[bytes], width: int) -> Windows:
     numbers = hashed(words, order, width)
     begins = np.flatnonzero(np.concatenate(([True], numbers[1:] != numbers[:-1])))[: order.size]
     by_number = np.argsort(numbers[begins], kind="stable")
+    hashes = numbers[begins][by_number]
     bits = min(max(int(begins.size * SPARSE).bit_length(), 10), BITS_MAX)
+    entries, entry_shift = _entries(hashes)
     shift = np.uint64(64 - bits)
     sieve = np.zeros(1 << bits, np.bool_)
     sieve[numbers[begins] >> shift] = True
@@ -100,8 +112,10 @@ def windows_of(texts: list[bytes], width: int) -> Windows:
         words=words,
         order=order,
         ends=ends,
-        hashes=numbers[begins][by_number],
+        hashes=hashes,
         group=by_number,
+        entry=entries,
+        entry_shift=entry_shift,
         first=np.concatenate((begins, [order.size])),
         before=_before(order, begins, len(joined)),
         sieve=sieve,
@@ -113,6 +127,15 @@ def _ends(texts: list[bytes]) -> Positions:
     """The position behind the text that each byte belongs to; a separator ends where it is."""
     sizes = np.array([len(text) + 1 for text in texts], np.int64)
     return np.repeat(np.cumsum(sizes) - 1, sizes)
+
+
+def _entries(hashes: NDArray[np.uint64]) -> tuple[NDArray[np.int32], np.uint64]:
+    """A first step that leaves one or two numbers to look at, where halving took twenty."""
+    bits = max(int(hashes.size).bit_length(), 1)
+    shift = np.uint64(64 - bits)
+    begins = np.arange(1 << bits, dtype=np.uint64) << shift
+    at = np.searchsorted(hashes, begins)
+    return np.minimum(at, max(hashes.size - 1, 0)).astype(np.int32), shift
 
 
 def _before(order: Positions, begins: Positions, size: int) -> Positions:
