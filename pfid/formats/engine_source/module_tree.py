@@ -40,15 +40,23 @@ class ModuleTree:
 
     def children(self, made: Made) -> Iterator[Child]:
         """Modules that an instance holds, and what may be one."""
-        if not self.running.lineages.of(made.kind).module:
+        lineage = self.running.lineages.of(made.kind)
+        unfollowed = (*lineage.unknown, *(f"{base} is not in the tree" for base in lineage.foreign))
+        if unfollowed:
+            yield Child(ANY, Unseen(unfollowed[0]))
+        elif not lineage.module:
             return
         for name, values in self.running.attributes(made).items():
             for value in values:
                 if isinstance(value, Made):
-                    if self.running.lineages.of(value.kind).module:
+                    if self._may_be_module(value.kind):
                         yield Child(name, value)
                 elif isinstance(value, MadeOutside | Unseen) or _container(value):
                     yield Child(name, value)
+
+    def _may_be_module(self, kind: ClassRef) -> bool:
+        lineage = self.running.lineages.of(kind)
+        return lineage.module or bool(lineage.unknown) or bool(lineage.foreign)
 
     def walk(self) -> Iterator[tuple[str, Value]]:
         """Every module once, with the path at which it was first met, nearest first."""

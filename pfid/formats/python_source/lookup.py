@@ -60,6 +60,7 @@ class Lineages:
 
     names: Names
     _known: dict[ClassRef, Lineage] = field(default_factory=dict)
+    _found: dict[tuple[ClassRef, str], Attribute] = field(default_factory=dict)
 
     def of(self, target: ClassRef) -> Lineage:
         """The lineage of a class."""
@@ -114,10 +115,16 @@ class Lineages:
 
     def attribute(self, target: ClassRef, name: str) -> Attribute:
         """Look an attribute of a class up as Python would."""
+        key = (target, name)
+        if key not in self._found:
+            self._found[key] = self._looked_up(target, name)
+        return self._found[key]
+
+    def _looked_up(self, target: ClassRef, name: str) -> Attribute:
         lineage = self.of(target)
         for owner in lineage.classes:
             found = defined_in(owner.node, name)
-            if len(found) > 1 and not _all_functions(found):
+            if len(found) > 1:
                 return Attribute(doubt=f"{owner.name} defines {name} on conditions")
             if found:
                 doubt = "" if owner is lineage.classes[0] else "; ".join(lineage.unknown[:2])
@@ -141,7 +148,7 @@ def _body(body: object, name: str, found: list[ast.AST], *, sure: bool) -> None:
     for statement in body if isinstance(body, list) else ():
         value: ast.AST | None = None
         if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            value = statement if statement.name == name else None
+            value = statement if statement.name == name and not _completes(statement) else None
         elif isinstance(statement, ast.Assign):
             named = [t for t in statement.targets if isinstance(t, ast.Name) and t.id == name]
             value = statement.value if named else None
@@ -157,8 +164,10 @@ def _body(body: object, name: str, found: list[ast.AST], *, sure: bool) -> None:
             found.append(value)
 
 
-def _all_functions(found: list[ast.AST]) -> bool:
-    return all(isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) for node in found)
+def _completes(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> bool:
+    """Whether a definition only adds to a property that stands before it."""
+    kinds = (d.attr for d in node.decorator_list if isinstance(d, ast.Attribute))
+    return any(kind in ("setter", "deleter") for kind in kinds)
 
 
 def _merged(target: ClassRef, orders: list[list[ClassRef]]) -> Iterator[ClassRef]:

@@ -22,7 +22,7 @@ class ClassRef:
 
     module: str
     name: str
-    node: ast.ClassDef = field(compare=False, repr=False)
+    node: ast.ClassDef = field(repr=False)
 
     def __str__(self) -> str:
         return self.name
@@ -34,7 +34,7 @@ class FunctionRef:
 
     module: str
     name: str
-    node: ast.FunctionDef | ast.AsyncFunctionDef = field(compare=False, repr=False)
+    node: ast.FunctionDef | ast.AsyncFunctionDef = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +49,7 @@ class ValueRef:
     """A value that a module computes."""
 
     module: str
-    node: ast.expr = field(compare=False, repr=False)
-    line: int = 0
-    column: int = 0
+    node: ast.expr = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,8 +177,6 @@ class Names:
         found = {self._bound(source, name, one, trail) for one in bound}
         if len(found) == 1:
             return found.pop()
-        if all(isinstance(one, FunctionRef) for one in found):
-            return self._bound(source, name, bound[-1], trail)
         return Unresolved(f"{source.name} defines {name} on conditions, in {len(found)} ways")
 
     def _bound(
@@ -197,7 +193,7 @@ class Names:
             return FunctionRef(source.name, name, node)
         if isinstance(node, ast.expr):
             alias = isinstance(node, ast.Name) and node.id != name
-            computed = ValueRef(source.name, node, node.lineno, node.col_offset)
+            computed = ValueRef(source.name, node)
             return self._name(source.name, dotted(node), trail) if alias else computed
         return self._imported(binding, trail)
 
