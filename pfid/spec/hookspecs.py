@@ -1,13 +1,16 @@
 """The hooks a plugin may implement. pluggy hands checks over; it never runs them."""
 
 from collections.abc import Iterable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import pluggy
 
 from pfid.spec.check import AnyCheck
 from pfid.spec.gpu_sampler import GpuSampler
 from pfid.spec.notice import Notice
+
+if TYPE_CHECKING:  # a daemon judges no evaluation
+    from pfid.spec.refusal_classifier import RefusalClassifier
 
 PROJECT: Final = "pfid"
 hookspec = pluggy.HookspecMarker(PROJECT)
@@ -48,4 +51,16 @@ def pfid_notify(notice: Notice) -> None:
     Called in the notifier's own process, one notice after the other and never two at once, for
     each implementation until it returns; what raises is tried again, later and later, for a day.
     The same event may come twice (``notice.event_id``). Switched on by ``notify.plugins``.
+    """
+
+
+@hookspec
+def pfid_refusal_classifiers() -> "Iterable[RefusalClassifier]":  # type: ignore[empty-body]
+    """Hand over models that tell refusals from answers (``pfid judge``).
+
+    Called once, in a process of its own that ends with its answer, where a spec names a classifier
+    under ``gates.refusal_retention``. It counts once its own labelled answers come out as labelled.
+
+    Returns:
+        Every classifier of the plugin; the spec names one of them.
     """

@@ -43,7 +43,11 @@ def collect(load: Callable[[], object], name: str) -> Collected:
     except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a plugin raises is named
         return Collected(problems=(f"cannot be loaded: {_said(error)}",))
     implementations = manager.hook.pfid_checks.get_hookimpls()
-    others = (manager.hook.pfid_gpu_samplers, manager.hook.pfid_notify)
+    others = (
+        manager.hook.pfid_gpu_samplers,
+        manager.hook.pfid_notify,
+        manager.hook.pfid_refusal_classifiers,
+    )
     if not implementations and any(hook.get_hookimpls() for hook in others):
         return Collected()
     if not implementations:

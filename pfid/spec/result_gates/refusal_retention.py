@@ -39,6 +39,7 @@ class RefusalGate(Table, frozen=True, kw_only=True):
         patterns: files with further patterns, relative to the spec.
         shipped: whether pfid's own patterns are read.
         classifier: name of a plugin's classifier, which stands in for the patterns.
+        classifier_deadline_s: for all it is asked.
         stated: a figure that was recorded elsewhere.
     """
 
@@ -49,6 +50,7 @@ class RefusalGate(Table, frozen=True, kw_only=True):
     patterns: list[str] = field(default_factory=list)
     shipped: bool = True
     classifier: Annotated[str, Meta(max_length=64)] = ""
+    classifier_deadline_s: Annotated[float, Meta(gt=0, le=86_400)] = 1_800.0
     stated: StatedBaseline | None = None
 
     def problems(self) -> list[str]:
