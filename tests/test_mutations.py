@@ -8,7 +8,7 @@ from pfid.config.preflight import load_spec
 from pfid.spec.check import Stage
 
 ROOT = Path(__file__).parents[1]
-STAGES = (Stage.WATCH, Stage.PREFLIGHT)
+STAGES = (Stage.WATCH, Stage.PREFLIGHT, Stage.VIABILITY)
 MUTATIONS = load_spec(ROOT / "preflight.toml").mutations
 
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import click
 
-from pfid.domain.training_plan import AttentionKind, Loss, Method, Optimizer, Plan
+from pfid.domain.training_plan import AttentionKind, Loss, Method, Optimizer, Packing, Plan
 
 _SIZE: Final = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)\s*(?:([KMGT])(i?)B?|B)?", re.IGNORECASE)
 _POWER: Final = {"K": 1, "M": 2, "G": 3, "T": 4}
@@ -105,6 +105,13 @@ _OPTIONS: Final = (
         help="Modules that get adapters: all-linear, or names with commas.",
     ),
     click.option(
+        "--packing",
+        type=_words(Packing),
+        default="none",
+        show_default=True,
+        help="Whether documents share a row, and whether their boundaries are handed on.",
+    ),
+    click.option(
         "--float32/--bfloat16",
         default=None,
         help="How trained parameters are kept and used; else the bounds hold both for adapters.",
@@ -147,6 +154,7 @@ def plan_of(given: dict[str, Any]) -> Plan:
         attention=AttentionKind(given["attention"]),
         rank=given["rank"],
         targets=given["targets"].strip()[:500],
+        packing=Packing(given["packing"]),
         float32=given["float32"],
         accumulates=given["accumulate"],
         measured_bytes=given["measured_peak"],

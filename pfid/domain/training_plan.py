@@ -27,6 +27,14 @@ class AttentionKind(Enum):
     EAGER = "eager"
 
 
+class Packing(Enum):
+    """Whether several documents stand in one row, and whether anybody tells where they meet."""
+
+    NONE = "none"
+    PLAIN = "plain"
+    BOUNDARIES = "boundaries"
+
+
 class Optimizer(Enum):
     """Whose states stand beside the trained parameters."""
 
@@ -53,6 +61,7 @@ class Plan:
         attention: which implementation.
         rank: of the adapters.
         targets: modules that get adapters: ``all-linear`` or names; "" if nobody says.
+        packing: whether documents share a row.
         float32: whether trained parameters are kept and used in float32; None if nobody says
             (a full training then keeps the checkpoint's own type).
         accumulates: whether gradients outlive a micro-batch.
@@ -72,6 +81,7 @@ class Plan:
     attention: AttentionKind = AttentionKind.SDPA
     rank: int = 16
     targets: str = ""
+    packing: Packing = Packing.NONE
     float32: bool | None = None
     accumulates: bool = False
     measured_bytes: int | None = None

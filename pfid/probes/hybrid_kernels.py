@@ -3,7 +3,7 @@
 Asked: ``model_type`` of the model (and of its text part), ``config``: fields for the class's own
 defaults, ``want_layers``: whether those are wanted.
 Answer: ``{"transformers", "needed": ["package:function"], "missing": [[name, why]],
-"layer_types": [...]}`` or ``{"problem": code, "detail": text}``.
+"layer_types": [...], "boundaries": bool}`` or ``{"problem": code, "detail": text}``.
 
 The modelling file is parsed, never imported: what it decorates with a fallback, what it imports
 behind an ``is_..._available`` and which kernels it loads lazily are what it looks for. Then each
@@ -26,6 +26,8 @@ AVAILABLE = {
     "is_mamba_2_ssm_available": "mamba_ssm",
     "is_mamba_ssm_available": "mamba_ssm",
 }
+RECURRENT_WORDS = ("delta_rule", "scan", "conv1d", "kda", "ssd", "lightning")
+BOUNDARIES = ("cu_seqlens", "seq_idx", "cu_seq_lens")
 PROBLEM_MAX = 300
 
 
@@ -51,6 +53,7 @@ def answer(asked: Dict[str, Any]) -> Dict[str, Any]:
         "needed": needed,
         "missing": [list(pair) for pair in missing],
         "layer_types": _layer_types(asked),
+        "boundaries": any(_hands_boundaries(path) for path in paths),
     }
 
 
@@ -89,6 +92,15 @@ def _looked_for(path: str) -> Iterator[str]:
         if name not in seen:
             seen.add(name)
             yield name
+
+
+def _hands_boundaries(path: str) -> bool:
+    """Whether a recurrent function or short convolution is told where packed documents meet."""
+    with open(path, encoding="utf-8") as file:  # noqa: PTH123
+        nodes = list(ast.walk(ast.parse(file.read())))
+    calls = [node for node in nodes if isinstance(node, ast.Call)]
+    recurrent = [c for c in calls if any(w in _last_name(c.func) for w in RECURRENT_WORDS)]
+    return any(keyword.arg in BOUNDARIES for call in recurrent for keyword in call.keywords)
 
 
 def _named(tree: ast.AST) -> Iterator[str]:

@@ -50,6 +50,7 @@ def _facts(said: Mapping[str, Any]) -> KernelFacts:
         transformers=str(said["transformers"]),
         needed=tuple(str(name) for name in said["needed"]),
         missing=tuple((str(name), str(why)) for name, why in said["missing"]),
+        boundaries=said.get("boundaries") is True,
     )
 
 

@@ -38,6 +38,7 @@ class KernelFacts:
         transformers: version that is installed.
         needed: kernels that its modelling code looks for, as ``package:function``.
         missing: of them those that cannot be imported, with why.
+        boundaries: whether the modelling code hands recurrent functions where documents meet.
     """
 
     problem: str = ""
@@ -45,6 +46,7 @@ class KernelFacts:
     transformers: str = ""
     needed: tuple[str, ...] = ()
     missing: tuple[tuple[str, str], ...] = ()
+    boundaries: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

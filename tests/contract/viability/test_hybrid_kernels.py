@@ -93,6 +93,27 @@ def test_code_that_looks_for_nothing_says_so(tmp_path):
     assert ask(tmp_path, "plain")["needed"] == []
 
 
+@pytest.mark.parametrize(
+    ("call", "handed"),
+    [
+        ("self.chunk_gated_delta_rule(q, cu_seqlens=kwargs.pop('x', None))", True),
+        ("mamba_chunk_scan_combined(x, seq_idx=seq_idx)", True),
+        ("flash_attention(q, cu_seqlens=lengths)", False),
+        ("self.chunk_gated_delta_rule(q)", False),
+    ],
+)
+def test_boundaries_count_where_a_recurrent_function_gets_them(tmp_path, call, handed):
+    modelling(tmp_path, "stripes", f"def forward(self, q, **kwargs):\n    {call}\n")
+    assert ask(tmp_path, "stripes")["boundaries"] is handed
+
+
+@pytest.mark.full
+@pytest.mark.torch
+def test_the_installed_hybrids_differ_in_what_they_hand_on(tmp_path):
+    assert ask(tmp_path, "qwen3_5_text")["boundaries"] is True
+    assert ask(tmp_path, "jamba")["boundaries"] is False
+
+
 @pytest.mark.full
 @pytest.mark.torch
 def test_what_a_file_leaves_to_its_class_the_installed_class_is_asked(tmp_path):

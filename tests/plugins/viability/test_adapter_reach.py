@@ -29,3 +29,14 @@ def test_a_further_token_layer_that_is_declared_and_absent_is_not_reached():
     assert said(replace(DENSE, mtp_layers=1), ON_DISK).reason == "text_only"
     unlisted = replace(ON_DISK, mtp_tensors=None)
     assert said(replace(DENSE, mtp_layers=1), unlisted).reason == "reaches_beyond"
+
+
+def test_a_base_that_sees_nothing_and_predicts_one_token_is_text():
+    assert said(DENSE, ON_DISK).reason == "text_only"
+
+
+def test_named_targets_reach_what_they_name():
+    weights = replace(ON_DISK, vision_linears=153)
+    assert said(DENSE, weights, "q_proj,v_proj").reason == "targets_named"
+    assert said(DENSE, weights, "").reason == "targets_not_told"
+    assert said(DENSE, weights).reason == "reaches_beyond"

@@ -8,7 +8,16 @@ from pfid_plugins.viability.fits_for_training import Limits, judge, observe
 from pfid.domain.model import FeedForward, Mixer
 from pfid.domain.training_plan import AttentionKind, Loss, Method, Optimizer
 from pfid.domain.weights import Weights
-from pfid.spec.fakes_viability import DENSE, DENSE_LAYER, GIB, ON_DISK, PLAN, model, model_world
+from pfid.spec.fakes_viability import (
+    DENSE,
+    DENSE_LAYER,
+    GIB,
+    HYBRID,
+    ON_DISK,
+    PLAN,
+    model,
+    model_world,
+)
 
 
 def said(facts=None, plan=PLAN):
@@ -90,3 +99,14 @@ def test_an_untold_layer_leaves_the_weights_to_the_files():
     verdict = said(model(shape))
     assert verdict.reason == "shapes_unknown"
     assert verdict.figures["weights"].value == ON_DISK.size_bytes
+
+
+def test_recurrent_layers_can_fail_and_never_pass_unmeasured():
+    facts = model(HYBRID, Weights())
+    assert said(facts).reason == "recurrent_unmeasured"
+    assert said(facts, replace(PLAN, gpu_memory_bytes=GIB)).outcome.value == "fail"
+    assert said(facts, replace(PLAN, measured_bytes=20 * GIB)).reason == "fits"
+
+
+def test_a_layout_that_no_field_tells_is_not_judged():
+    assert said(model(replace(DENSE, untold="streams"), Weights())).reason == "shapes_unknown"
