@@ -10,6 +10,7 @@ from pfid.cli.chosen_config import chosen_config
 from pfid.cli.engine_options import engine_of, engine_options
 from pfid.cli.output import Exit, emit_json
 from pfid.cli.viability_options import plan_of, plan_options
+from pfid.cli.viability_prove import command as prove_serving
 
 JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 CONFIG = click.option(
@@ -17,6 +18,11 @@ CONFIG = click.option(
 )
 PYTHON = click.option("--python", default="", metavar="PYTHON", help="The training interpreter.")
 MODEL = click.Path(exists=True, path_type=Path)
+SERVE = click.option(
+    "--serve",
+    type=click.Choice(["adapter", "merged", "none"]),
+    help="What will be served of it. [default: adapter for lora and qlora, merged for full]",
+)
 EXITS = {"pass": Exit.OK, "fail": Exit.FAILED, "unknown": Exit.UNKNOWN}
 
 
@@ -37,11 +43,15 @@ def command() -> None:
     """
 
 
+command.add_command(prove_serving)
+
+
 @command.command()
 @click.argument("model", nargs=-1, required=True, type=MODEL, metavar="MODEL...")
 @plan_options
 @PYTHON
 @engine_options
+@SERVE
 @click.option(
     "--recipe", type=click.Path(path_type=Path), metavar="CARD.toml", help="A recipe card."
 )
@@ -82,6 +92,7 @@ def check(
         recipe=recipe,
         alignment=alignment or "",
         engine=engine_of(given),
+        serve=given["serve"] or "",
         environ=os.environ,
     )
     judged, facts = judge_candidate(candidate, chosen_config(config))
@@ -97,6 +108,7 @@ def check(
 @plan_options
 @PYTHON
 @engine_options
+@SERVE
 @CONFIG
 @JSON
 def compare(
@@ -115,7 +127,12 @@ def compare(
     found = []
     for path in models:
         candidate = Candidate(
-            paths=(path,), plan=plan, python=python, engine=engine, environ=os.environ
+            paths=(path,),
+            plan=plan,
+            python=python,
+            engine=engine,
+            serve=given["serve"] or "",
+            environ=os.environ,
         )
         judged, facts = judge_candidate(candidate, loaded)
         found.append((candidate.name, facts, judged))

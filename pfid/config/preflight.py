@@ -3,7 +3,6 @@
 Paths are relative to the folder of the spec. What is left out is not checked, and said so.
 """
 
-import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
@@ -11,12 +10,10 @@ import msgspec
 from msgspec import Meta, field
 
 from pfid.config.provenance import Provenance
-from pfid.config.tables import build_table
-from pfid.domain.errors import ConfigError
+from pfid.config.toml_file import load_file, loads_table
 from pfid.domain.names import RUN_NAME_MAX_CHARS
 
 FILE_NAME: Final = "preflight.toml"
-MAX_BYTES: Final = 1024 * 1024
 Target = Annotated[str, Meta(pattern=r"\A[\w.]+:[\w.]+\Z")]
 """``module:attribute``."""
 
@@ -229,15 +226,21 @@ class AttentionMask(_Table, frozen=True, kw_only=True):
 
 
 class Serving(_Table, frozen=True, kw_only=True):
-    """A command that proves the serving path in the shape that will be served.
+    """How it is known that what will be trained can be served, in the shape that is meant.
 
     Attributes:
+        model: folder of the base: a proof that ``pfid viability prove-serving`` made of it counts
+            before any command; else one that the command names.
+        serves: what will be served; by the command's options if empty, else adapters.
         command: ends with 0 if the engine can serve what will be trained: the engine started with
             the feature's flag alone shows it (``--enable-lora`` needs no adapter to be refused).
+            Run where no proof counts.
         deadline_s: after which it is ended.
     """
 
-    command: Annotated[list[str], Meta(min_length=1)]
+    model: str = ""
+    serves: Literal["", "adapter", "merged"] = ""
+    command: list[str] = field(default_factory=list)
     deadline_s: Annotated[float, Meta(gt=0, le=86_400)] = 300.0
 
 
@@ -293,20 +296,7 @@ def load_spec(path: Path) -> Spec:
     Raises:
         ConfigError: with every problem found, or saying why it cannot be read.
     """
-    try:
-        with path.open("rb") as file:
-            text = file.read(MAX_BYTES + 1)
-    except OSError as error:
-        why = f"{path}: cannot be read: {error.strerror}; `pfid preflight --init` writes one"
-        raise ConfigError((why,)) from error
-    if len(text) > MAX_BYTES:
-        raise ConfigError((f"{path}: over {MAX_BYTES} bytes is no spec",))
-    try:
-        return loads_spec(text.decode())
-    except UnicodeDecodeError as error:
-        raise ConfigError((f"{path}: not UTF-8: {error}",)) from error
-    except ConfigError as error:
-        raise ConfigError(tuple(f"{path}: {problem}" for problem in error.problems)) from error
+    return load_file(path, loads_spec, "spec", hint="; `pfid preflight --init` writes one")
 
 
 def loads_spec(text: str) -> Spec:
@@ -315,18 +305,11 @@ def loads_spec(text: str) -> Spec:
     Raises:
         ConfigError: with every problem found.
     """
-    try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError((f"not TOML: {error}",)) from error
-    problems: list[str] = []
-    spec = build_table(Spec, data, "", problems)
-    if problems or not isinstance(spec, Spec):
-        raise ConfigError(tuple(problems))
-    problems += [f"{where}: {what}" for where, what in _rules(spec)]
-    if problems:
-        raise ConfigError(tuple(problems))
-    return spec
+    return loads_table(Spec, text, _problems)
+
+
+def _problems(spec: Spec) -> list[str]:
+    return [f"{where}: {what}" for where, what in _rules(spec)]
 
 
 def _rules(spec: Spec) -> list[tuple[str, str]]:
@@ -342,6 +325,8 @@ def _rules(spec: Spec) -> list[tuple[str, str]]:
             found.append((f"config.ranges[{i}]", "needs `min` or `max`"))
         elif low is not None and high is not None and low > high:
             found.append((f"config.ranges[{i}]", "min is above max"))
+    if spec.serving is not None and not (spec.serving.model or spec.serving.command):
+        found.append(("serving", "needs `model` or `command`"))
     if spec.smoke is not None and bool(spec.smoke.run) == bool(spec.smoke.manifest):
         found.append(("smoke", "needs either `run` or `manifest`"))
     same = [i for i, mutation in enumerate(spec.mutations) if mutation.old == mutation.new]

@@ -1,8 +1,9 @@
 """Fail when what would be trained cannot be served in the shape that is meant.
 
 A seven-hour run was built on an adapter that would be swapped in at serve time, and the engine
-refused it for the whole architecture: a static fact, available months before (playbook 3.10). So
-the command that the spec names is run: it proves the path, best by starting the engine with the
+refused it for the whole architecture: a static fact, available months before (playbook 3.10). So a
+proof counts that `pfid viability prove-serving` made of the base with the engine that is installed.
+Where none is kept the command that the spec names is run: best one that starts the engine with the
 feature's flag alone, which needs no adapter.
 
 Blind spot: a command that ends with 0 whatever the engine says, and everything about quality and
@@ -37,6 +38,13 @@ from pfid.spec.ports.preflight import ServingFacts
 ANSWERS: Final = Answers(
     {
         "servable": (Outcome.PASS, "the proof of the serving path came out well"),
+        "proven": (Outcome.PASS, "this version of the engine is on record as having served it"),
+        "not_proven": (Outcome.FAIL, "nobody has started the engine with it in this shape"),
+        "other_version": (Outcome.FAIL, "it was proven with another version of the engine"),
+        "proof_doubtful": (
+            Outcome.UNKNOWN,
+            "a proof is kept whose engine or log cannot be held against what is there now",
+        ),
         "refused": (Outcome.FAIL, "the serving path was tried and refused"),
         "not_started": (Outcome.UNKNOWN, "the proof of the serving path cannot be started"),
         "serving_hung": (Outcome.UNKNOWN, "the proof of the serving path did not end in time"),
@@ -53,6 +61,7 @@ class Seen:
     configured: bool
     problem: str
     refused: bool
+    proven: bool
     said: str = reported(default="")
 
 
@@ -64,6 +73,7 @@ def observe(world: World) -> Seen:
         configured=facts is not None,
         problem=known.problem,
         refused=known.refused,
+        proven=known.proven,
         said=known.detail,
     )
 
@@ -74,6 +84,7 @@ def judge(seen: Seen, _: NoLimits) -> Verdict:
         ("not_configured", not seen.configured),
         (seen.problem, bool(seen.problem)),
         ("refused", seen.refused),
+        ("proven", seen.proven),
     )
     code = next((code for code, holds in doubts if holds), "servable")
     return ANSWERS.say(code, evidence=(seen.said,) if seen.said else ())
@@ -85,10 +96,15 @@ def controls(_: NoLimits) -> Iterable[Control]:
     for name, code, facts in (
         ("served", "servable", ServingFacts(detail="INFO: ready")),
         ("mixture of experts", "refused", ServingFacts(refused=True, detail=words)),
+        ("on record", "proven", ServingFacts(proven=True, detail="vllm 0.33.0")),
+        ("refused on record", "refused", ServingFacts(proven=True, refused=True, detail=words)),
         ("not configured", "not_configured", None),
         *(
             (code, code, ServingFacts(problem=code))
-            for code in ("not_started", "serving_hung", "serving_crashed")
+            for code in (
+                *("not_started", "serving_hung", "serving_crashed"),
+                *("not_proven", "other_version", "proof_doubtful"),
+            )
         ),
     ):
         yield ANSWERS.control(name, code, project_world(serving=facts))

@@ -133,8 +133,10 @@ path = "run.log"
 # model = "models/base"
 # attention = "flex_attention"
 
-# serving_path: a command that ends with 0 if what will be trained can be served as it will be.
+# serving_path: the base whose proof counts (pfid viability prove-serving), or a command that ends
+# with 0 if what will be trained can be served as it will be.
 # [serving]
+# model = "models/base"
 # command = ["python", "serve.py", "--enable-lora", "--only-start"]
 
 # gpu_free

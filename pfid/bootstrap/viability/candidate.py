@@ -10,7 +10,8 @@ from pfid.adapters.model_files import ModelFiles, read_model
 from pfid.adapters.process_identity import machine_id
 from pfid.adapters.python_introspection import PythonIntrospection
 from pfid.config.paths import user_state_dir
-from pfid.domain.training_plan import Plan
+from pfid.domain.serving import Shape
+from pfid.domain.training_plan import Method, Plan
 from pfid.formats.untrusted import printable
 
 NAME_MAX_CHARS = 120
@@ -44,6 +45,7 @@ class Candidate:
         recipe: a recipe card; None without.
         alignment: ``stock`` or ``abliterated``, as somebody says; "" if nobody does.
         engine: that would serve it; None if nobody names one.
+        serve: ``adapter``, ``merged`` or ``none``: what will be served; "" to tell by the plan.
         environ: what training is started with.
     """
 
@@ -53,7 +55,15 @@ class Candidate:
     recipe: Path | None = None
     alignment: str = ""
     engine: NamedEngine | None = None
+    serve: str = ""
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
+
+    @property
+    def served_as(self) -> Shape | None:
+        """What will be served of it; None if nothing."""
+        if self.serve:
+            return None if self.serve == "none" else Shape(self.serve)
+        return Shape.MERGED if self.plan.method is Method.FULL else Shape.ADAPTER
 
     @cached_property
     def files(self) -> ModelFiles:

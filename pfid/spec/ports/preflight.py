@@ -311,8 +311,10 @@ class ServingFacts:
         problem: why it could not be tried to its end.
         detail: its last words.
         refused: whether it ended and said that this cannot be served.
+        proven: whether a kept proof says so, and not a command of the project.
     """
 
     problem: str = ""
     detail: str = ""
     refused: bool = False
+    proven: bool = False

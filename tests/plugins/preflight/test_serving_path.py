@@ -20,3 +20,16 @@ from pfid.spec.ports.preflight import ServingFacts
 )
 def test_what_came_of_it_is_judged(facts, reason):
     assert judge(observe(project_world(serving=facts)), NoLimits()).reason == reason
+
+
+@pytest.mark.parametrize(
+    ("facts", "reason"),
+    [
+        (ServingFacts(proven=True), "proven"),
+        (ServingFacts(proven=True, refused=True), "refused"),
+        (ServingFacts(proven=True, problem="other_version"), "other_version"),
+        (ServingFacts(problem="not_proven"), "not_proven"),
+    ],
+)
+def test_a_proof_that_is_kept_says_the_same(facts, reason):
+    assert judge(observe(project_world(serving=facts)), NoLimits()).reason == reason

@@ -40,7 +40,9 @@ def _proofs_are_kept(state, monkeypatch):
 
 
 def run(*arguments, code=None):
-    result = CliRunner().invoke(command, [str(argument) for argument in arguments])
+    """Nothing is served here unless a test says so: proofs of that are made elsewhere."""
+    served = () if "--serve" in arguments else ("--serve", "none")
+    result = CliRunner().invoke(command, [str(argument) for argument in (*arguments, *served)])
     assert code is None or result.exit_code == code, result.output
     return result
 
@@ -318,6 +320,18 @@ def test_a_measured_peak_closes_the_bounds(tmp_path):
     ]
     assert width[1] < width[0] / 100
     assert figure(close["fits_for_training"], "peak_low") == pytest.approx(GIB, rel=1e-6)
+
+
+def test_a_base_that_nobody_has_served_fails_unless_nothing_shall_be(tmp_path):
+    folder = write(tmp_path / "m")
+    asked = [
+        (("--serve", "adapter"), "not_proven"),
+        (("--serve", "merged"), "not_proven"),
+        (("--serve", "none"), "not_served"),
+    ]
+    for more, reason in asked:
+        _, verdicts = report(folder, *more, code=0 if reason == "not_served" else 1)
+        assert verdicts["serving_path_proven"]["reason"] == reason
 
 
 def test_the_json_keeps_the_documented_shape(tmp_path, documented):
