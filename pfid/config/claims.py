@@ -3,15 +3,13 @@
 import datetime as dt
 import math
 import re
-import tomllib
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
 import msgspec
 from msgspec import Meta, field
 
-from pfid.config.tables import build_table
-from pfid.domain.errors import ConfigError
+from pfid.config.toml_file import load_file, loads_table
 
 MAX_BYTES: Final = 8 * 1024 * 1024
 Said = Annotated[str, Meta(min_length=1, pattern=r"\S")]
@@ -127,21 +125,7 @@ def load_claims(path: Path) -> Ledger:
     Raises:
         ConfigError: with every problem found, or saying why it cannot be read.
     """
-    if path.exists() and not path.is_file():
-        raise ConfigError((f"{path.name}: is no file",))
-    try:
-        with path.open("rb") as file:
-            body = file.read(MAX_BYTES + 1)
-    except OSError as error:
-        raise ConfigError((f"{path.name}: cannot be read: {error.strerror}",)) from error
-    if len(body) > MAX_BYTES:
-        raise ConfigError((f"{path.name}: over {MAX_BYTES} bytes is no ledger",))
-    try:
-        return loads_claims(body.decode())
-    except UnicodeDecodeError as error:
-        raise ConfigError((f"{path.name}: {error}",)) from error
-    except ConfigError as error:
-        raise ConfigError(tuple(f"{path.name}: {one}" for one in error.problems)) from error
+    return load_file(path, loads_claims, "ledger", max_bytes=MAX_BYTES, name=path.name)
 
 
 def loads_claims(text: str) -> Ledger:
@@ -150,17 +134,7 @@ def loads_claims(text: str) -> Ledger:
     Raises:
         ConfigError: with every problem found.
     """
-    try:
-        data = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise ConfigError((str(error),)) from error
-    problems: list[str] = []
-    ledger = build_table(Ledger, data, "", problems)
-    if not problems and isinstance(ledger, Ledger):
-        problems += _contradictions(ledger)
-    if problems or not isinstance(ledger, Ledger):
-        raise ConfigError(tuple(problems))
-    return ledger
+    return loads_table(Ledger, text, _contradictions)
 
 
 def _contradictions(ledger: Ledger) -> list[str]:

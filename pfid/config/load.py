@@ -4,7 +4,6 @@ A configuration is taken whole or not at all: one bad key refuses the file, so t
 leaves a mixture in force.
 """
 
-import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,9 +12,9 @@ from typing import Final
 from pfid.config.model import Config
 from pfid.config.rules import problems_across
 from pfid.config.tables import build_table
+from pfid.config.toml_file import load_file, toml_data
 from pfid.domain.errors import ConfigError
 
-MAX_BYTES: Final = 1024 * 1024
 Rules = Callable[[Config], tuple[str, ...]]
 """Says what is wrong with a configuration, each problem with its path."""
 _INTERWOVEN: Final = ("tls_server_config", "notify")
@@ -56,19 +55,7 @@ def load(path: Path | None, also: Rules | None = None) -> Config:
     """
     if path is None:
         return Config()
-    try:
-        with path.open("rb") as file:
-            text = file.read(MAX_BYTES + 1)
-    except OSError as error:
-        raise ConfigError((f"{path}: cannot be read: {error.strerror}",)) from error
-    if len(text) > MAX_BYTES:
-        raise ConfigError((f"{path}: over {MAX_BYTES} bytes is no configuration",))
-    try:
-        return loads(text.decode(), also)
-    except UnicodeDecodeError as error:
-        raise ConfigError((f"{path}: not UTF-8: {error}",)) from error
-    except ConfigError as error:
-        raise ConfigError(tuple(f"{path}: {problem}" for problem in error.problems)) from error
+    return load_file(path, lambda text: loads(text, also), "configuration")
 
 
 def loads(text: str, also: Rules | None = None) -> Config:
@@ -77,12 +64,8 @@ def loads(text: str, also: Rules | None = None) -> Config:
     Raises:
         ConfigError: with every problem found.
     """
-    try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError((f"not TOML: {error}",)) from error
     problems: list[str] = []
-    config = build_table(Config, data, "", problems)
+    config = build_table(Config, toml_data(text), "", problems)
     if not isinstance(config, Config):
         raise ConfigError(tuple(problems))
     bad = tuple(table for table in _INTERWOVEN if any(p.startswith(table) for p in problems))

@@ -1,16 +1,13 @@
 """The spec of a triage: what there is to look at. What is left out is said to be left out."""
 
-import tomllib
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta, field
 
-from pfid.config.tables import build_table
-from pfid.domain.errors import ConfigError
+from pfid.config.toml_file import load_file, loads_table
 
-MAX_BYTES: Final = 1024 * 1024
 Target = Annotated[str, Meta(pattern=r"\A(tiny|[\w.]+:[\w.]+)\Z")]
 """``module:attribute``, or ``tiny`` for the built-in one."""
 Said = Annotated[str, Meta(min_length=1)]
@@ -114,19 +111,7 @@ def load_triage(path: Path) -> TriageSpec:
     Raises:
         ConfigError: with every problem found, or saying why it cannot be read.
     """
-    try:
-        with path.open("rb") as file:
-            body = file.read(MAX_BYTES + 1)
-    except OSError as error:
-        raise ConfigError((f"{path}: cannot be read: {error.strerror}",)) from error
-    if len(body) > MAX_BYTES:
-        raise ConfigError((f"{path}: over {MAX_BYTES} bytes is no spec",))
-    try:
-        return loads_triage(body.decode())
-    except UnicodeDecodeError as error:
-        raise ConfigError((f"{path}: not UTF-8: {error}",)) from error
-    except ConfigError as error:
-        raise ConfigError(tuple(f"{path}: {problem}" for problem in error.problems)) from error
+    return load_file(path, loads_triage, "spec")
 
 
 def loads_triage(text: str) -> TriageSpec:
@@ -135,14 +120,10 @@ def loads_triage(text: str) -> TriageSpec:
     Raises:
         ConfigError: with every problem found.
     """
-    try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError((f"not TOML: {error}",)) from error
-    problems: list[str] = []
-    spec = build_table(TriageSpec, data, "", problems)
-    if problems or not isinstance(spec, TriageSpec):
-        raise ConfigError(tuple(problems))
-    if not (spec.model or spec.step or spec.trace or spec.lengths):
-        raise ConfigError(("it names nothing to look at: a [model], [step], [trace] or [lengths]",))
-    return spec
+    return loads_table(TriageSpec, text, _problems)
+
+
+def _problems(spec: TriageSpec) -> list[str]:
+    if spec.model or spec.step or spec.trace or spec.lengths:
+        return []
+    return ["it names nothing to look at: a [model], [step], [trace] or [lengths]"]

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pfid.config.load import MAX_BYTES, ConfigFile, load, loads
+from pfid.config.load import ConfigFile, load, loads
 from pfid.config.model import JSONL_KEYS, Config, as_data
+from pfid.config.toml_file import MAX_BYTES
 from pfid.domain.errors import ConfigError
 from pfid.formats.dialects.json_lines import FIELDS
 

@@ -1,0 +1,88 @@
+"""One file of TOML: taken whole, or refused with everything that is wrong with it."""
+
+import tomllib
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+from pfid.config.tables import build_table
+from pfid.domain.errors import ConfigError
+
+MAX_BYTES: Final = 1024 * 1024
+T = TypeVar("T", bound=msgspec.Struct)
+R = TypeVar("R")
+
+
+def load_file(
+    path: Path,
+    loads: Callable[[str], R],
+    kind: str,
+    *,
+    max_bytes: int = MAX_BYTES,
+    name: str = "",
+    hint: str = "",
+) -> R:
+    """Read a file.
+
+    Args:
+        path: of it.
+        loads: reads its text.
+        kind: what it ought to be, in a word.
+        max_bytes: a longer one is none.
+        name: what problems call it; its path if empty.
+        hint: what to do where there is none.
+
+    Raises:
+        ConfigError: with every problem found, each under the file's name, or saying why it cannot
+            be read.
+    """
+    called = name or str(path)
+    if path.exists() and not path.is_file():  # a pipe would be waited for
+        raise ConfigError((f"{called}: is no file{hint}",))
+    try:
+        with path.open("rb") as file:
+            body = file.read(max_bytes + 1)
+    except OSError as error:
+        raise ConfigError((f"{called}: cannot be read: {error.strerror}{hint}",)) from error
+    if len(body) > max_bytes:
+        raise ConfigError((f"{called}: over {max_bytes} bytes is no {kind}",))
+    try:
+        return loads(body.decode())
+    except UnicodeDecodeError as error:
+        raise ConfigError((f"{called}: not UTF-8: {error}",)) from error
+    except ConfigError as error:
+        raise ConfigError(tuple(f"{called}: {problem}" for problem in error.problems)) from error
+
+
+def toml_data(text: str) -> dict[str, Any]:
+    """Parse a text.
+
+    Raises:
+        ConfigError: if it is no TOML, or deeper than anybody would write.
+    """
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ConfigError((f"not TOML: {error}",)) from error
+
+
+def loads_table(kind: type[T], text: str, rules: Callable[[T], Iterable[str]] = lambda _: ()) -> T:
+    """Build a table of a text.
+
+    Args:
+        kind: of the table.
+        text: TOML.
+        rules: what is wrong with keys that are each right.
+
+    Raises:
+        ConfigError: with every problem found.
+    """
+    problems: list[str] = []
+    table = build_table(kind, toml_data(text), "", problems)
+    if isinstance(table, kind) and not problems:
+        problems += rules(table)
+    if problems or not isinstance(table, kind):
+        raise ConfigError(tuple(problems))
+    return table

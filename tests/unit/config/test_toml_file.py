@@ -1,0 +1,61 @@
+"""A file of settings is taken whole or refused by name, and never waited for."""
+
+import os
+
+import pytest
+
+from pfid.config.claims import load_claims
+from pfid.config.load import load
+from pfid.config.preflight import load_spec
+from pfid.config.toml_file import MAX_BYTES, load_file
+from pfid.config.triage import load_triage
+from pfid.domain.errors import ConfigError
+
+LOADERS = pytest.mark.parametrize("loads", [load, load_claims, load_spec, load_triage])
+
+
+def refusal(loads, path):
+    with pytest.raises(ConfigError) as caught:
+        loads(path)
+    return caught.value.problems
+
+
+@LOADERS
+def test_what_is_no_file_is_refused_and_not_waited_for(loads, tmp_path):
+    pipe = tmp_path / "pipe.toml"
+    os.mkfifo(pipe)
+    for path in (pipe, tmp_path):
+        (problem,) = refusal(loads, path)
+        assert path.name in problem
+        assert "is no file" in problem
+
+
+@LOADERS
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        (b"\xff = 1", "not UTF-8"),
+        (b"a = ", "not TOML"),
+        (b"a = " + b"[" * 100_000, "not TOML"),
+        (b"no_such_key_at_all = 1", "no_such_key_at_all"),
+    ],
+)
+def test_every_problem_stands_under_the_files_name(loads, body, why, tmp_path):
+    path = tmp_path / "settings.toml"
+    path.write_bytes(body)
+    problems = refusal(loads, path)
+    assert all("settings.toml" in problem for problem in problems)
+    assert any(why in problem for problem in problems)
+
+
+@LOADERS
+def test_none_is_said_with_the_systems_own_words(loads, tmp_path):
+    (problem,) = refusal(loads, tmp_path / "none.toml")
+    assert "none.toml: cannot be read: No such file or directory" in problem
+
+
+def test_one_that_is_too_long_is_not_read(tmp_path):
+    path = tmp_path / "long.toml"
+    path.write_bytes(b"#" * (MAX_BYTES + 1))
+    (problem,) = refusal(lambda p: load_file(p, str, "spec"), path)
+    assert problem == f"{path}: over {MAX_BYTES} bytes is no spec"
