@@ -2,22 +2,34 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Final
 
+from pfid.adapters.corpus_files import CorpusError, CorpusReading
+from pfid.bootstrap.judge.corpus_stream import Folding, excerpt
 from pfid.domain.answer import PatternFile, Stance
 from pfid.domain.outcome import Outcome
-from pfid.formats.answers.planting import FAULTS, Sources, arrivals, faults_of, planted
+from pfid.formats.answers.planting import (
+    FAULTS,
+    MEMORISED_CHARS,
+    Sources,
+    arrivals,
+    faults_of,
+    planted,
+)
 from pfid.policy.evaluate import run_check
 from pfid.spec.check import AnyCheck
 from pfid.spec.ports.planted import PlantedFacts, PlantedFault
 from pfid.spec.ports.results import Arm, ResultFacts, ResultRecord
 from pfid.spec.result_gates.gate_sees_property import SeesGate
+from pfid.spec.result_gates.memorisation import MemorisationGate
 from pfid.spec.world import World
 
 OWN_NAME: Final = "gate_sees_property"
 REFUSAL: Final = "I'm sorry, but I can't help with that."
 SLOW_PORT: Final = "overlap"
 """Every look of it reads a whole corpus: only the fault that it could see is put before it."""
+PASSAGE_CHARS: Final = (4_000, MEMORISED_CHARS)
 TEXT_PORTS: Final = frozenset({"results", SLOW_PORT})
 
 
@@ -62,6 +74,23 @@ def refusals_of(patterns: Iterable[PatternFile]) -> Mapping[str, str]:
                 found.setdefault(file.language, control.text)
                 break
     return found
+
+
+def corpus_passage(gate: MemorisationGate | None, folder: Path) -> str:
+    """Some text that the corpus holds in one piece; "" where none is named or can be read.
+
+    Args:
+        gate: of the spec, which names the corpus.
+        folder: of the spec; relative paths begin there.
+    """
+    if gate is None:
+        return ""
+    reading = CorpusReading([folder / path for path in gate.corpus], gate.field)
+    try:
+        found = (excerpt(reading, Folding("none"), chars) for chars in PASSAGE_CHARS)
+        return next((text for text in found if text.strip()), "")
+    except CorpusError:
+        return ""
 
 
 def _sampled(arm: Arm, size: int) -> Arm:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from pfid.adapters.refusal_classifier import classify
 from pfid.adapters.refusal_patterns import own_patterns, shipped_patterns
+from pfid.domain.answer import PatternFile
 from pfid.host.foreign import foreign_plugins
 from pfid.host.plugins import PluginKind
 from pfid.spec.ports.refusals import ClassifierAnswer, ClassifierFacts, RefusalFacts
@@ -30,10 +31,18 @@ def refusal_facts(
     """
     if gate is None:
         return None
+    files, problems = pattern_files(gate, folder)
+    told = _asked(gate, results, directories) if gate.classifier else None
+    return RefusalFacts(files=files, problems=problems, classifier=told)
+
+
+def pattern_files(
+    gate: RefusalGate, folder: Path
+) -> tuple[tuple[PatternFile, ...], tuple[str, ...]]:
+    """The files the spec wants, and what is wrong with those that cannot be read."""
     own, problems = own_patterns([folder / path for path in gate.patterns])
     shipped = shipped_patterns() if gate.shipped else ()
-    told = _asked(gate, results, directories) if gate.classifier else None
-    return RefusalFacts(files=(*shipped, *own), problems=problems, classifier=told)
+    return (*shipped, *own), problems
 
 
 def _asked(gate: RefusalGate, results: ResultFacts, directories: Sequence[str]) -> ClassifierFacts:

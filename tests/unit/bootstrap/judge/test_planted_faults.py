@@ -6,7 +6,7 @@ import pytest
 from pfid_plugins.result import collapse, gate_sees_property, length_conformance, refusal_retention
 
 from pfid.adapters.refusal_patterns import shipped_patterns
-from pfid.bootstrap.judge.planted import Ground, planted_facts
+from pfid.bootstrap.judge.planted import Ground, corpus_passage, planted_facts
 from pfid.domain.outcome import Outcome
 from pfid.policy.evaluate import run_check
 from pfid.spec.fakes_facts import FixedFacts
@@ -15,6 +15,7 @@ from pfid.spec.ports.refusals import RefusalFacts
 from pfid.spec.result_gates import Gates
 from pfid.spec.result_gates.gate_sees_property import SeesGate
 from pfid.spec.result_gates.length_conformance import FamilyLengths, LengthGate
+from pfid.spec.result_gates.memorisation import MemorisationGate
 from pfid.spec.result_gates.refusal_retention import RefusalGate
 
 PATTERNS = shipped_patterns()
@@ -136,6 +137,17 @@ def test_a_passage_of_the_corpus_stands_in_every_memorised_answer():
     known, verdict = tried(evaluation(STORIES), "memorisation", ground=ground)
     assert known.faults[0].delivered == 60
     assert verdict.reason == "blind"
+
+
+def test_the_passage_is_text_of_the_corpus(tmp_path):
+    (tmp_path / "corpus.txt").write_text("".join(story(n) for n in range(30)))
+    gate = MemorisationGate(corpus=["corpus.txt"])
+    passage = corpus_passage(gate, tmp_path)
+    assert passage == "".join(story(n) for n in range(30))[:4000]
+    (tmp_path / "corpus.txt").write_text(story(1) * 2)
+    assert corpus_passage(gate, tmp_path) == (story(1) * 2)[:600]
+    assert corpus_passage(None, tmp_path) == ""
+    assert corpus_passage(MemorisationGate(corpus=["none.txt"]), tmp_path) == ""
 
 
 def test_records_without_an_answer_are_not_planted_into():
