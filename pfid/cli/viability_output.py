@@ -1,7 +1,7 @@
 """How a model's viability looks: JSON, and a table with the account of its memory beneath."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 import click
@@ -170,28 +170,76 @@ def _weights_json(weights: Weights) -> dict[str, Any]:
 
 
 Compared = Sequence[tuple[str, ModelFacts, Sequence[Judged]]]
+MAPPING, LORA = "expert_mapping", "lora_supported"
+COLUMNS: Final = {
+    "FITS": FIT,
+    "MOE MAPPING": MAPPING,
+    "LORA": LORA,
+    "KERNELS": "hybrid_needs_kernel",
+    "ATTENTION": "attention_shape",
+}
+"""The playbook's checks of a base, in its order (3.11)."""
 
 
 def compared_json(found: Compared, plan: Plan) -> dict[str, Any]:
     """The object that ``pfid viability compare --json`` prints."""
-    return {
-        "plan": plan,
-        "models": [
-            {
-                key: value
-                for key, value in viability_json(name, facts, plan, judged).items()
-                if key != "plan"
-            }
-            for name, facts, judged in found
-        ],
-    }
+    return {"plan": plan, "models": [_compared(*of, plan) for of in found]}
+
+
+def _compared(name: str, facts: ModelFacts, judged: Sequence[Judged], plan: Plan) -> dict[str, Any]:
+    shown = viability_json(name, facts, plan, judged)
+    kept = {key: value for key, value in shown.items() if key != "plan"}
+    return {**kept, "conclusion": conclusion(judged)}
+
+
+def conclusion(judged: Sequence[Judged]) -> str:
+    """What the checks together say of a base, in the playbook's words."""
+    of = {str(j.view.check): j.view.outcome for j in judged if j.view.check in COLUMNS.values()}
+    trains = {Outcome.PASS: "trainable", Outcome.FAIL: "not trainable here"}
+    first = trains.get(of.get(FIT, Outcome.UNKNOWN), "unknown whether it trains here")
+    second = _served(of.get(MAPPING), of.get(LORA))
+    if first == "trainable" and second == "servable with hot-swap":
+        return "passes all" if Outcome.FAIL not in of.values() else f"{first}, {second}"
+    return f"{first}, {second}" if second else first
+
+
+def _served(mapping: Outcome | None, lora: Outcome | None) -> str:
+    """How adapters could be served; "" where no engine was asked."""
+    if Outcome.FAIL in (mapping, lora):
+        return "merge-only"
+    if Outcome.UNKNOWN in (mapping, lora):
+        return "unknown how it is served"
+    return "servable with hot-swap" if lora is Outcome.PASS else ""
 
 
 def print_compared(found: Compared) -> None:
-    """Print a row a model: what it is, its peak, and what each check says."""
-    checks = [j.view.check for j in found[0][2]] if found else []
-    rows = [[*_columns(name, facts, judged), *map(_cell, judged)] for name, facts, judged in found]
-    table(("BASE", "SIZE", "KIND", "PEAK GiB", *(c.upper() for c in checks)), rows)
+    """Print the playbook's table, a row a base; beneath it what other checks do not pass."""
+    shown = {name: check for name, check in COLUMNS.items() if _is_told(check, found)}
+    rows = [_row(name, facts, judged, shown.values()) for name, facts, judged in found]
+    table(("BASE", "SIZE", "KIND", "PEAK GiB", *shown, "VERDICT"), rows)
+    doubts = [
+        (name, j.view.check, _cell(j))
+        for name, _, judged in found
+        for j in judged
+        if j.view.check not in shown.values() and j.view.outcome in (Outcome.FAIL, Outcome.UNKNOWN)
+    ]
+    if doubts:
+        click.echo()
+        table(("BASE", "CHECK", "BESIDE"), doubts)
+
+
+def _is_told(check: str, found: Compared) -> bool:
+    """A column in which every base says that it was not asked about tells nothing."""
+    outcomes = {j.view.outcome for _, _, judged in found for j in judged if j.view.check == check}
+    return bool(outcomes - {Outcome.NOT_APPLICABLE})
+
+
+def _row(
+    name: str, facts: ModelFacts, judged: Sequence[Judged], checks: Iterable[str]
+) -> list[str | Cell]:
+    of = {str(j.view.check): j for j in judged}
+    cells = [_cell(of[check]) if check in of else Cell("") for check in checks]
+    return [*_columns(name, facts, judged), *cells, conclusion(judged)]
 
 
 def _columns(name: str, facts: ModelFacts, judged: Sequence[Judged]) -> list[str | Cell]:
