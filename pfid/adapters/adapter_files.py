@@ -1,7 +1,6 @@
 """The names of an adapter's weights, out of its header; no weight is read."""
 
 import os
-import stat
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -53,11 +52,9 @@ def read_adapter(place: Path) -> AdapterFiles:
 def _keys(path: Path) -> tuple[str, ...]:
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(descriptor, "rb") as file:
-        held = os.fstat(descriptor)
-        if not stat.S_ISREG(held.st_mode):
-            raise OSError("it is no regular file")
+        size = os.fstat(descriptor).st_size
         length = header_length(file.read(LENGTH_BYTES))
-        tensors = read_header(file.read(length), held.st_size - LENGTH_BYTES - length)
+        tensors = read_header(file.read(length), size - LENGTH_BYTES - length)
     if len(tensors) > KEYS_MAX:
         raise OSError(f"it names {len(tensors)} weights")
     return tuple(tensor.name for tensor in tensors)

@@ -170,7 +170,7 @@ class _Model:
         own = self._step(at, name)
         if any(self._is(v, self._experts) for v in own):
             return _Place(Fate.EXPERTS)
-        if any(self._is(v, self._linear) for v in own) and name not in self._packed:
+        if any(self._is(v, self._linear) for v in own):
             return _Place(Fate.BOUND)
         if any(self._is(v, self._embedding) for v in own) and name in self._embeddings:
             return _Place(Fate.BOUND)
@@ -187,6 +187,8 @@ class _Model:
         among_experts = any(part.startswith("experts") for part in parts[:-1]) or name == "experts"
         if among_experts:
             return True
+        if name not in self._packed.get(name, {name}):  # only what is packed into it has names
+            return False
         if self._expected is None:
             self._expected = self._gathered()
         known, complete = self._expected

@@ -45,6 +45,22 @@ def test_a_weight_binds_by_its_whole_path(modules, reason, engine, asked, adapte
     assert verdict.reason == reason, verdict.evidence
 
 
+def test_a_packed_name_is_refused_even_where_not_every_module_is_seen(
+    engine, asked, adapter, configs
+):
+    place = engine("by_class")
+    file = place / "vllm" / "model_executor" / "models" / "llama.py"
+    text = file.read_text().replace("self.lm_head = ParallelLMHead()", "self.other = made()")
+    file.write_text(f"from vllm.unwritten import made\n{text}")
+    packed = adapter("model.layers.0.self_attn.qkv_proj")
+    assert (
+        asked(llama(configs), place, adapter=packed)["lora_supported"].reason == "adapter_refused"
+    )
+    strange = adapter("model.layers.0.self_attn.strange")
+    verdict = asked(llama(configs), place, adapter=strange)["lora_supported"]
+    assert verdict.reason == "adapter_does_nothing"
+
+
 def test_weights_are_counted_by_module_and_shown(engine, asked, adapter, configs):
     place = adapter("model.layers.0.self_attn.q_proj", "layers.1.self_attn.q_proj")
     verdict = asked(llama(configs), engine("by_class"), adapter=place)["lora_supported"]

@@ -104,21 +104,31 @@ def test_a_pipe_in_the_tree_blocks_nothing(engine, asked, configs):
 
 
 @pytest.mark.parametrize(
-    "entry",
+    ("entry", "reason"),
     [
-        '"LlamaForCausalLM": make(),',
-        "**{name: (name, name) for name in names()},",
-        '"LlamaForCausalLM": ("../../secret", "LlamaForCausalLM"),',
-        '"LlamaForCausalLM": ("os", "system"),',
+        ('"LlamaForCausalLM": make(),', "registry_unknown"),
+        ('make(): ("llama", "LlamaForCausalLM"),', "registry_unknown"),
+        ("**{name: (name, name) for name in names()},", "registry_unknown"),
+        ("", "registry_unknown"),
+        ('"LlamaForCausalLM": ("../../secret", "LlamaForCausalLM"),', "class_unresolved"),
+        ('"LlamaForCausalLM": ("os", "system"),', "class_unresolved"),
     ],
 )
 def test_a_registry_that_computes_or_points_out_of_the_tree_is_unknown(
-    entry, engine, asked, configs
+    entry, reason, engine, asked, configs
 ):
     place = engine("by_class", models__registry=f"_VLLM_MODELS = {{\n{entry}\n}}\n")
     config = {**configs["dense"], "architectures": ["LlamaForCausalLM"]}
-    verdict = asked(config, place)["lora_supported"]
-    assert verdict.reason in ("registry_unknown", "class_unresolved")
+    assert asked(config, place)["lora_supported"].reason == reason
+
+
+def test_a_child_that_the_rule_would_ask_and_nobody_sees_is_unknown(engine, asked, configs):
+    """Experts are seen elsewhere, and the child may well have their names."""
+    body = BODY + "        self.model = made()\n"
+    text = served("nn.Module, SupportsLoRA", "from vllm.unwritten import made\n", body)
+    config = {**configs["moe"], "architectures": ["LlamaForCausalLM"]}
+    verdict = asked(config, engine("by_class", models__llama=text))["expert_mapping"]
+    assert verdict.reason == "experts_unseen"
 
 
 def test_an_inner_model_found_when_the_engine_runs_is_unknown(engine, asked, configs):

@@ -117,6 +117,22 @@ RULES = {
                 raise AttributeError
             return get_packed_modules_mapping(model)
     """,
+    "asks_elsewhere_too": """
+        from vllm.model_executor.layers.fused_moe import KIND
+
+        def is_moe_model(model):
+            return any(isinstance(module, KIND) for module in model.modules())
+
+        def mapping_of(model):
+            if found := getattr(model, "get_expert_mapping", None):
+                return found()
+            return getattr(model.config.registry, "get_expert_mapping", list)()
+
+        def process_packed_modules_mapping(model):
+            if is_moe_model(model) and not mapping_of(model):
+                raise AttributeError
+            return {}
+    """,
     "refuses_nothing": """
         from vllm.model_executor.layers.fused_moe import KIND
 
@@ -195,3 +211,56 @@ def test_a_method_that_hands_on_counts_if_somebody_answers(engine, asked, config
     bad = engine("by_class", models__llama=text.replace("ANSWERS", "another"))
     verdict = asked(config, bad)["expert_mapping"]
     assert (verdict.outcome.value, verdict.reason) == ("unknown", "experts_unseen")
+
+
+GATED = """
+import torch.nn as nn
+from vllm.model_executor.layers.fused_moe import FusedMoE
+from .interfaces import SupportsLoRA
+
+class LlamaForCausalLM(nn.Module, SupportsLoRA):
+    def __init__(self, *, vllm_config, prefix=""):
+        super().__init__()
+        config = vllm_config.model_config.hf_config
+        if CONDITION:
+            self.mlp = FusedMoE(8)
+        else:
+            self.mlp = None
+"""
+
+
+@pytest.mark.parametrize(
+    ("condition", "builds"),
+    [
+        ("config.on", True),
+        ("config.off", False),
+        ("not config.off", True),
+        ("config.kind == 'moe'", True),
+        ("config.kind != 'moe'", False),
+        ("config.kind in ('moe', 'other')", True),
+        ("config.kind not in ('moe', 'other')", False),
+        ("config.number > 2", True),
+        ("config.number <= 2", False),
+        ("config.nothing is None", True),
+        ("config.nothing is not None", False),
+        ("getattr(config, 'off', True)", False),
+        ("config.on and config.off", False),
+        ("config.off or config.on", True),
+        ("config.inner.on", True),
+        ("config.inner is None", False),
+        ("hasattr(config, 'on')", True),
+        ("config.absent", True),  # the class may have a default: both ways are open
+        ("getattr(config, 'absent', False)", True),
+        ("hasattr(config, 'absent')", True),
+        ("config.absent is None", True),
+        ("vllm_config.cache_config.anything", True),
+    ],
+)
+def test_the_models_configuration_decides_what_is_built_and_nothing_else(
+    condition, builds, engine, asked, configs
+):
+    told = {"on": True, "off": False, "kind": "moe", "number": 3, "nothing": None}
+    config = {**arch(configs["moe"], "LlamaForCausalLM"), **told, "inner": {"on": True}}
+    place = engine("by_class", models__llama=GATED.replace("CONDITION", condition))
+    verdict = asked(config, place)["expert_mapping"]
+    assert verdict.reason == ("mapping_missing" if builds else "mapping_not_asked_for")
