@@ -24,6 +24,12 @@ INHIBIT: Final = (
         "target_matchers": ['check!=""', 'check!="run_gone"', 'run!=""'],
         "equal": ["job", "instance", "run"],
     },
+    # A run that stands still does no matrix work either.
+    {
+        "source_matchers": [f'alertname="{alert_name("run_stalled")}"'],
+        "target_matchers": [f'alertname="{alert_name("gpu_work_kind")}"', 'run!=""'],
+        "equal": ["job", "instance", "run"],
+    },
     # A check that is not proven answers UNKNOWN for every run.
     {
         "source_matchers": ['alertname="PfidGateUnproven"'],

@@ -85,6 +85,7 @@ def test_a_killed_training_reaches_alertmanager_and_leaves_it_when_relaunched(
     assert any(e["check"] == "run_gone" and e["reason"] == "killed_by_signal" for e in events)
 
     silenced_by_the_box(box, servers, instance)
+    silenced_by_a_stall(box, servers)
 
     launch(box, training)
     box.until("it is resolved", lambda: not alive(servers), 60)
@@ -103,9 +104,27 @@ def silenced_by_the_box(box, servers, instance):
     box.until("silence", lambda: servers.alerts("PfidRunGone", inhibited=True), 20)
     (heard,) = servers.alerts("PfidRunGone")
     assert heard["labels"]["instance"] == "other:1"
-    for labels in (other, {"alertname": "PfidLoopStalled", "job": "pfid", "instance": instance}):
+    straight = {"alertname": "PfidGpuHeldIdle", "job": "pfid", "instance": instance, "uuid": "g"}
+    servers.raise_alert(straight)
+    box.until("silence of that too", lambda: servers.alerts("PfidGpuHeldIdle", inhibited=True), 20)
+    stale = {"alertname": "PfidLoopStalled", "job": "pfid", "instance": instance}
+    for labels in (other, straight, stale):
         servers.resolve(labels)
     box.until("it is heard again", lambda: servers.alerts("PfidRunGone"), 20)
+
+
+def silenced_by_a_stall(box, servers):
+    """A run that stands still does no matrix work either; another one's alert is heard."""
+    run = {"job": "pfid", "instance": "other:1", "run": "r"}
+    stalled = {**run, "alertname": "PfidRunStalled", "check": "run_stalled"}
+    idle = {**run, "alertname": "PfidGpuWorkKind", "check": "gpu_work_kind"}
+    for labels in (stalled, idle, {**idle, "run": "s"}):
+        servers.raise_alert(labels)
+    box.until("silence", lambda: servers.alerts("PfidGpuWorkKind", inhibited=True), 20)
+    (heard,) = servers.alerts("PfidGpuWorkKind")
+    assert heard["labels"]["run"] == "s"
+    for labels in (stalled, idle, {**idle, "run": "s"}):
+        servers.resolve(labels)
 
 
 def empty_panels(servers):
