@@ -44,12 +44,14 @@ class Judged:
         evidence: lines for the owner.
         remedy: what to do, "" where nothing is wrong.
         required: whether UNKNOWN keeps the whole from being called good.
+        blind_spot: what the check cannot see.
     """
 
     view: VerdictView
     evidence: tuple[str, ...]
     remedy: str
     required: bool
+    blind_spot: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +65,7 @@ class Judging:
         optional: checks whose UNKNOWN does not count.
         told: called with each verdict as it comes, from its thread.
         only: names of the checks that are asked; all of the stage if empty.
+        amended: has the last word on the verdict of a check, by its name.
     """
 
     stage: Stage
@@ -71,6 +74,7 @@ class Judging:
     optional: Collection[str] = ()
     told: Callable[[Judged], None] = lambda _: None
     only: Collection[str] = ()
+    amended: Callable[[str, Verdict], Verdict] = lambda _, verdict: verdict
 
     def asks(self, name: str) -> bool:
         """Whether that check is asked."""
@@ -116,6 +120,7 @@ def judge_stage(world: World, how: Judging) -> tuple[Judged, ...]:
         def judge(one: _Chosen) -> Judged:
             proven = one.gate.state is GateState.PROVEN
             verdict = one.look(world) if proven else _unproven(one.gate)
+            verdict = how.amended(str(one.check.name), verdict)
             judged = _judged(one.check, verdict, world, proven=proven, how=how)
             how.told(judged)
             return judged
@@ -200,6 +205,7 @@ def _judged(
         evidence=verdict.evidence,
         remedy=remedy_of(check.runbook) if wrong else "",
         required=check.name not in how.optional,
+        blind_spot=paragraph_of(check.runbook, "Blind spot:"),
     )
 
 
@@ -215,7 +221,12 @@ def _unproven(gate: Gate) -> Verdict:
 
 def remedy_of(runbook: str) -> str:
     """The paragraph of a runbook that says what to do, in one line."""
-    _, _, after = runbook.partition("When it fires:")
+    return paragraph_of(runbook, "When it fires:")
+
+
+def paragraph_of(runbook: str, begins: str) -> str:
+    """The paragraph of a runbook that begins so, in one line, without its beginning."""
+    _, _, after = runbook.partition(begins)
     return " ".join(after.partition("\n\n")[0].split())
 
 

@@ -19,6 +19,7 @@ COMMANDS: Final = {
     "demo": "See pfid catch a fallback and a death, in under a minute.",
     "events": "Show what changed, and follow it.",
     "gpus": "Show what each GPU is busy with, and whose processes are on it.",
+    "judge": "Judge an evaluation's records by gates that can fail, and say what they cannot see.",
     "merge-check": "Say whether a tune may be merged there, and what the merge changed.",
     "monitoring": "Print rules, dashboard and configuration for Prometheus and Grafana.",
     "preflight": "Check a project before its launch: what would come out wrong, in seconds.",

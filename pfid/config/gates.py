@@ -4,62 +4,19 @@ Paths are relative to the folder of the spec. A check without a section under ``
 asked, and said so.
 """
 
-import tomllib
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
 import msgspec
 from msgspec import Meta, field
 
-from pfid.config.tables import build_table
-from pfid.domain.errors import ConfigError
+from pfid.config.toml_file import load_file, loads_table
+from pfid.spec.record_fields import Fields
 from pfid.spec.result_gates import Gates
 from pfid.spec.result_gates.table import Table
 
 FILE_NAME: Final = "GATES.toml"
-MAX_BYTES: Final = 1024 * 1024
 NAME_MAX_CHARS: Final = 120
-Path_ = Annotated[str, Meta(min_length=1, max_length=500)]
-"""A key of a record; a dot goes one table deeper, a number takes that entry of a list."""
-Name = Annotated[str, Meta(min_length=1, max_length=NAME_MAX_CHARS)]
-
-
-class Fields(Table, frozen=True, kw_only=True):
-    """Where a JSON line holds what. Empty: the records do not hold it.
-
-    Attributes:
-        item: which question; "#" numbers the lines.
-        output: what came back.
-        arm: of which arm, where one file holds both.
-        family: kind of prompt.
-        seed: of the sampler.
-        repeat: which run over the same item and seed.
-        prompt: what was asked; a list of messages is joined.
-        reasoning: what was thought beside the output.
-        reference: the known-good answer.
-        output_tokens: length of the answer.
-        cap_tokens: where it would have been cut off.
-        finish_reason: of the engine.
-        language: of the prompt.
-        flags: words, a list of them, or a table of booleans.
-        scores: metric to key.
-    """
-
-    item: Path_ = "id"
-    output: Path_ = "output"
-    arm: str = ""
-    family: str = ""
-    seed: str = ""
-    repeat: str = ""
-    prompt: str = ""
-    reasoning: str = ""
-    reference: str = ""
-    output_tokens: str = ""
-    cap_tokens: str = ""
-    finish_reason: str = ""
-    language: str = ""
-    flags: str = ""
-    scores: dict[str, Path_] = field(default_factory=dict)
 
 
 class Records(Table, frozen=True, kw_only=True):
@@ -148,20 +105,7 @@ def load_gates(path: Path) -> GateSpec:
     Raises:
         ConfigError: with every problem found, or saying why it cannot be read.
     """
-    try:
-        with path.open("rb") as file:
-            text = file.read(MAX_BYTES + 1)
-    except OSError as error:
-        why = f"{path}: cannot be read: {error.strerror}; `pfid judge --init RESULTS` writes one"
-        raise ConfigError((why,)) from error
-    if len(text) > MAX_BYTES:
-        raise ConfigError((f"{path}: over {MAX_BYTES} bytes is no spec",))
-    try:
-        return loads_gates(text.decode())
-    except UnicodeDecodeError as error:
-        raise ConfigError((f"{path}: not UTF-8: {error}",)) from error
-    except ConfigError as error:
-        raise ConfigError(tuple(f"{path}: {problem}" for problem in error.problems)) from error
+    return load_file(path, loads_gates, "spec", hint="; `pfid judge --init RESULTS` writes one")
 
 
 def loads_gates(text: str) -> GateSpec:
@@ -170,17 +114,7 @@ def loads_gates(text: str) -> GateSpec:
     Raises:
         ConfigError: with every problem found.
     """
-    try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError((f"not TOML: {error}",)) from error
-    problems: list[str] = []
-    spec = build_table(GateSpec, data, "", problems)
-    if isinstance(spec, GateSpec):
-        problems += _rules(spec)
-    if problems or not isinstance(spec, GateSpec):
-        raise ConfigError(tuple(problems))
-    return spec
+    return loads_table(GateSpec, text, _rules)
 
 
 def _rules(spec: GateSpec) -> list[str]:

@@ -21,7 +21,18 @@ UNPROVEN: Final = ReasonCode("unproven")
 """The check's gate is not proven, so nothing it says counts."""
 SETTLING: Final = ReasonCode("settling")
 """A failure was seen and is being confirmed; nothing had been settled before."""
+RECORDS_INCOMPLETE: Final = ReasonCode("records_incomplete")
+"""An evaluation was judged over other records than were declared."""
 
 RUNNER_REASONS: Final = frozenset(
-    {CHECK_ERROR, PORT_UNREADABLE, UNDECLARED_REASON, OVERDUE, TIMED_OUT, UNPROVEN, SETTLING}
+    {
+        CHECK_ERROR,
+        PORT_UNREADABLE,
+        UNDECLARED_REASON,
+        OVERDUE,
+        TIMED_OUT,
+        UNPROVEN,
+        SETTLING,
+        RECORDS_INCOMPLETE,
+    }
 )

@@ -1,0 +1,140 @@
+"""How a judgement looks: JSON, a table, and below it what was seen, and what cannot be."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import click
+
+from pfid.bootstrap.judge.evaluation import Evaluation
+from pfid.bootstrap.stage_judging import Judged
+from pfid.cli.output import facts
+from pfid.cli.preflight_output import print_judged
+from pfid.cli.shapes import verdict_json, verdicts_json
+from pfid.cli.times import rfc3339
+from pfid.domain.outcome import Outcome
+from pfid.formats.untrusted import printable
+from pfid.spec.ports.results import Arm, PreviousResult, compared
+
+NAMES_SHOWN: Final = 8
+LINE_CHARS: Final = 600
+
+
+def judge_json(evaluation: Evaluation, judged: Sequence[Judged]) -> dict[str, Any]:
+    """The object that ``pfid judge --json`` prints."""
+    results = evaluation.results
+    shown = verdicts_json(j.view for j in judged)
+    return {
+        "name": evaluation.name,
+        "formats": list(evaluation.formats),
+        "candidate": _arm_json(results.candidate),
+        "baseline": None if results.baseline is None else _arm_json(results.baseline),
+        "previous": _previous_json(results.previous),
+        "previous_problem": results.previous_problem or None,
+        "verdicts": [
+            {
+                **verdict_json(j.view),
+                "required": j.required,
+                "cannot_see": j.blind_spot,
+                "remedy": j.remedy,
+                "evidence": list(j.evidence),
+            }
+            for j in judged
+        ],
+        "summary": shown["summary"],
+    }
+
+
+def _arm_json(arm: Arm) -> dict[str, Any]:
+    return {
+        "name": arm.name,
+        "records": len(arm.records),
+        "declared": arm.declared,
+        "bad": arm.bad_total,
+        "bad_records": [
+            {"place": b.place, "reason": b.reason, "detail": b.detail} for b in arm.bad
+        ],
+        "families": sorted({r.family for r in arm.records if r.family}),
+        "seeds": sorted({r.seed for r in arm.records if r.seed is not None}),
+        "repeats": len({r.repeat for r in arm.records}),
+        "instrument": arm.instrument,
+        "digest": arm.digest,
+    }
+
+
+def _previous_json(previous: PreviousResult | None) -> dict[str, Any] | None:
+    if previous is None:
+        return None
+    return {
+        "name": previous.name,
+        "judged": rfc3339(previous.judged_at_s),
+        "digest": previous.digest,
+        "records": previous.records,
+    }
+
+
+def print_judgement(evaluation: Evaluation, judged: Sequence[Judged]) -> None:
+    """Print what was judged, the verdicts, and what they cannot see."""
+    facts([(name, value) for name, value in judged_facts(evaluation) if value])
+    click.echo()
+    print_judged(judged)
+    seeing = [j for j in judged if j.view.outcome is not Outcome.NOT_APPLICABLE and j.blind_spot]
+    if seeing:
+        click.echo("\nWhat these verdicts cannot see:")
+    for j in seeing:
+        click.echo(f"  {j.view.check}: {printable(j.blind_spot, LINE_CHARS)}")
+
+
+def judged_facts(evaluation: Evaluation) -> list[tuple[str, str]]:
+    """What was judged, a line a thing; "" where there is nothing to say."""
+    results = evaluation.results
+    base, previous = results.baseline, results.previous
+    return [
+        ("evaluation", evaluation.name),
+        ("candidate", arm_text(results.candidate)),
+        ("baseline", arm_text(base) if base is not None else "none given"),
+        ("families", _families(results.candidate)),
+        ("instruments", _instruments(results.candidate, base)),
+        ("run before", _before(previous, results.previous_problem)),
+    ]
+
+
+def arm_text(arm: Arm) -> str:
+    """Counts of an arm."""
+    declared = "nobody says of how many" if arm.declared is None else f"of {arm.declared}"
+    seeds = len({r.seed for r in arm.records if r.seed is not None})
+    repeats = len({r.repeat for r in arm.records})
+    return ", ".join(
+        part
+        for part in (
+            f"{arm.name}: {len(arm.records)} records {declared}",
+            f"{arm.bad_total} bad" if arm.bad_total else "",
+            f"{seeds} seeds" if seeds else "",
+            f"{repeats} repeats" if repeats > 1 else "",
+        )
+        if part
+    )
+
+
+def _families(arm: Arm) -> str:
+    names = sorted({r.family for r in arm.records if r.family})
+    more = f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else ""
+    return ", ".join(names[:NAMES_SHOWN]) + more
+
+
+def _instruments(candidate: Arm, base: Arm | None) -> str:
+    if base is None:
+        return ""
+    found = compared(candidate.instrument, base.instrument)
+    if found.differs:
+        return f"not the same: {', '.join(found.differs)}"
+    return (
+        f"cannot be compared, unknown: {', '.join(found.unknown)}" if found.unknown else "the same"
+    )
+
+
+def _before(previous: PreviousResult | None, problem: str) -> str:
+    if problem:
+        return f"cannot be told: {problem}"
+    if previous is None:
+        return "none of this name was judged before"
+    return f"judged {rfc3339(previous.judged_at_s)}, {previous.records} records"

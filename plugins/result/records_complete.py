@@ -1,0 +1,143 @@
+"""Fail when the records are not those of the evaluation that was declared: more, or not these.
+
+A figure over the records that happened to arrive is a figure of another evaluation. Records are
+counted against what the spec, or the log itself, says there should be. Fewer is unknown and keeps
+every other judgement unknown; more means two runs in one file, or a record that came twice.
+
+Blind spot: a count that nobody declared cannot be missed, and the right number of wrong records
+looks whole.
+
+When it fires: look at the bad records below, each with its line. If repeats came without a number,
+map `records.fields.seed` or `repeat`; if two runs were written into one file, give each its own; if
+the evaluation was cut short, finish it. Then write the true count under `arms.candidate.declared`.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from pfid.formats.untrusted import printable
+from pfid.spec import (
+    Answers,
+    AnyCheck,
+    Check,
+    Control,
+    Outcome,
+    Scope,
+    Severity,
+    Stage,
+    Verdict,
+    World,
+    hookimpl,
+    reported,
+)
+from pfid.spec.fakes_results import arm, record, result_facts, result_world
+from pfid.spec.ports.results import Arm, BadRecord, Doubt
+
+ANSWERS: Final = Answers(
+    {
+        "records_complete": (Outcome.PASS, "every record that was declared is there"),
+        "records_too_many": (Outcome.FAIL, "there are more records than were declared"),
+        "records_missing": (Outcome.UNKNOWN, "there are fewer good records than were declared"),
+        "records_bad": (Outcome.UNKNOWN, "some records cannot be read, and no count was declared"),
+        "no_records": (Outcome.UNKNOWN, "there is not one record that can be judged"),
+        "count_not_declared": (Outcome.UNKNOWN, "nobody says how many records there should be"),
+    }
+)
+ORDER: Final = (Doubt.TOO_MANY, Doubt.NO_RECORDS, Doubt.MISSING, Doubt.BAD, Doubt.NOT_DECLARED)
+"""The one that says most first, of two arms."""
+SHOWN: Final = 20
+EVIDENCE_CHARS: Final = 300
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """What was counted, candidate first."""
+
+    doubts: tuple[Doubt, ...]
+    counts: tuple[tuple[str, int, int, int | None], ...] = reported()
+    bad: tuple[BadRecord, ...] = reported(default=())
+
+
+def observe(world: World) -> Seen:
+    """Read; never decide."""
+    facts = world.results.facts()
+    arms = [facts.candidate, *([facts.baseline] if facts.baseline is not None else [])]
+    return Seen(
+        doubts=tuple(a.doubt for a in arms),
+        counts=tuple((a.name, len(a.records), a.bad_total, a.declared) for a in arms),
+        bad=tuple(bad for a in arms for bad in a.bad),
+    )
+
+
+def judge(seen: Seen, limits: object) -> Verdict:
+    """Decide, purely."""
+    del limits
+    doubt = next((d for d in ORDER if d in seen.doubts), Doubt.NONE)
+    code = doubt.value or "records_complete"
+    figures: dict[str, tuple[float | None, str]] = {}
+    for place, (_, good, bad, declared) in zip(
+        ("candidate", "baseline"), seen.counts, strict=False
+    ):
+        figures |= {
+            f"{place}_records": (good, "1"),
+            f"{place}_bad": (bad, "1"),
+            f"{place}_declared": (declared, "1"),
+        }
+    said = [
+        f"{name or 'arm'}: {good} of {'?' if declared is None else declared}, {bad} bad"
+        for name, good, bad, declared in seen.counts
+    ]
+    return ANSWERS.say(code, *said, figures=figures, evidence=_evidence(seen))
+
+
+def _evidence(seen: Seen) -> tuple[str, ...]:
+    """How many of each kind, then the first of them with their places."""
+    kinds = Counter(bad.reason for bad in seen.bad)
+    lines = [f"{n} x {printable(reason, 60)}" for reason, n in kinds.most_common()]
+    for bad in seen.bad[:SHOWN]:
+        detail = f": {bad.detail}" if bad.detail else ""
+        lines.append(printable(f"{bad.place}: {bad.reason}{detail}", EVIDENCE_CHARS))
+    left = sum(bad for _, _, bad, _ in seen.counts) - min(len(seen.bad), SHOWN)
+    return (*lines, *((f"and {left} more",) if left > 0 else ()))
+
+
+def controls(limits: object) -> Iterable[Control]:
+    """A whole evaluation first, then each doubt of the candidate, and of the baseline."""
+    del limits
+    ten = [record(i) for i in range(10)]
+    bad = BadRecord(place="r.jsonl:3", reason="not_json", detail="Expecting value")
+    yield _control("whole", "records_complete", arm(ten))
+    yield _control("one more", "records_too_many", arm([*ten, record(10)], declared=10))
+    twice = BadRecord(place="r.jsonl:11", reason="duplicate")
+    yield _control("one twice", "records_too_many", arm(ten, bad=(twice,), bad_total=1))
+    yield _control("one less", "records_missing", arm(ten[:9], declared=10))
+    broken = arm(ten[:9], declared=10, bad=(bad,), bad_total=1)
+    yield _control("one broken", "records_missing", broken)
+    unsaid = arm(ten, declared=None, bad=(bad,), bad_total=1)
+    yield _control("broken and undeclared", "records_bad", unsaid)
+    yield _control("nothing", "no_records", arm([], declared=10))
+    yield _control("undeclared", "count_not_declared", arm(ten, declared=None))
+    yield _control("baseline short", "records_missing", arm(ten), arm(ten[:9], declared=10))
+
+
+def _control(name: str, code: str, candidate: Arm, baseline: Arm | None = None) -> Control:
+    return ANSWERS.control(name, code, result_world(result_facts(candidate, baseline)))
+
+
+@hookimpl
+def pfid_checks() -> Iterable[AnyCheck]:
+    """Hand the check over."""
+    yield Check(
+        name="records_complete",
+        stage=Stage.RESULT,
+        scope=Scope.BOX,
+        severity=Severity.CRITICAL,
+        observe=observe,
+        judge=judge,
+        reasons=ANSWERS.reasons,
+        controls=controls,
+        reads=("results",),
+        runbook=__doc__ or "",
+    )

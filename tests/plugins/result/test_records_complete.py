@@ -1,0 +1,41 @@
+"""records_complete: counts both arms, and shows every bad record with its place."""
+
+from pfid_plugins.result.records_complete import ANSWERS, pfid_checks
+
+from pfid.spec.fakes_results import arm, record, result_facts, result_world
+from pfid.spec.ports.results import BadRecord
+
+(CHECK,) = pfid_checks()
+TEN = [record(i) for i in range(10)]
+BAD = BadRecord(place="r.jsonl:3", reason="not_json", detail="Expecting \x1b[2Jvalue")
+
+
+def judged(candidate, baseline=None):
+    return CHECK.evaluate(result_world(result_facts(candidate, baseline)))
+
+
+def test_a_baseline_that_was_cut_short_is_told_as_the_candidates_would_be():
+    verdict = judged(arm(TEN), arm(TEN[:7], "base", declared=10))
+    assert verdict.reason == "records_missing"
+    assert "base: 7 of 10" in verdict.summary
+
+
+def test_more_than_was_declared_is_worse_than_less():
+    verdict = judged(arm(TEN[:7], declared=10), arm([*TEN, record(10)], "base", declared=10))
+    assert verdict.reason == "records_too_many"
+
+
+def test_bad_records_count_as_records_that_came():
+    assert judged(arm(TEN, bad=(BAD,), bad_total=1)).reason == "records_too_many"
+
+
+def test_bad_records_are_shown_with_place_and_reason_and_move_no_cursor():
+    verdict = judged(arm(TEN[:9], declared=10, bad=(BAD,) * 30, bad_total=700))
+    assert verdict.evidence[0] == "30 x not_json"
+    assert "r.jsonl:3: not_json: Expecting \\x1b[2Jvalue" in verdict.evidence[1]
+    assert verdict.evidence[-1] == "and 680 more"
+    assert verdict.figures["candidate_bad"].value == 700
+
+
+def test_every_answer_is_a_sentence_without_text_of_a_record():
+    assert all("r.jsonl" not in sentence for _, sentence in ANSWERS.sentences.values())
