@@ -9,8 +9,9 @@ hold. Renamed modules, other shards and another precision are the same base.
 Blind spot: a sample of each tensor is read, spread over it, unless `--full` is said: a change of a
 few numbers may lie between. A record made after training says what the folder held then.
 
-When it fires: merge into the base that was trained. Where that is gone, train again on one that is
-there: a target that only looks alike is another model.
+When it fires: merge into the base that was trained. Where nobody recorded it, record it while it
+lies there untouched: `pfid merge-check --record BASE ADAPTER`. Where it is gone, train again on one
+that is there: a target that only looks alike is another model.
 """
 
 from collections.abc import Iterable
