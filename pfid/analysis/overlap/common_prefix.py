@@ -1,9 +1,23 @@
 """How far two texts agree from many pairs of positions on, eight bytes at a time."""
 
+from typing import Final
+
 import numpy as np
 from numpy.typing import NDArray
 
 from pfid.analysis.overlap.suffix_order import WORD, Positions
+
+FAR: Final = 512
+WORK_MAX: Final = 1_000_000
+
+
+def affordable(pairs: int, longest: int) -> int:
+    """Bytes that so many pairs are compared: all there are, or fewer where that never ended.
+
+    Text that repeats itself agrees with itself from everywhere, to its end: comparing all of it
+    from each of its positions would take the square of its length.
+    """
+    return min(longest, max(FAR, WORK_MAX * WORD // max(pairs, 1)))
 
 
 def common_prefix(

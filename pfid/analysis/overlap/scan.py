@@ -3,7 +3,8 @@
 One pass over the stream. Every eighth position is looked at by the number of the stretch that
 begins there; where one is known, the longest common run is sought among the texts' suffixes in
 order. What is found for one text holds for every other that goes on the same, so a phrase in a
-thousand outputs costs no more than one. Exact for every overlap of at least the floor.
+thousand outputs costs no more than one. Exact for every overlap of at least the floor; only a run
+of over 500 bytes of text that goes on repeating itself may be told shorter than it is.
 """
 
 from collections.abc import Sequence
@@ -12,7 +13,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from pfid.analysis.overlap.common_prefix import common_prefix
+from pfid.analysis.overlap.common_prefix import affordable, common_prefix
 from pfid.analysis.overlap.spread import spread_over
 from pfid.analysis.overlap.suffix_order import WORD, Positions, words_at_every_byte
 from pfid.analysis.overlap.windows import SEPARATOR, hashed, stretch_bytes, windows_of
@@ -81,8 +82,16 @@ class OverlapScan:
         implied = np.zeros(at.size, np.bool_)
         implied[1:] = (at[1:] == at[:-1] + 1) & (self._windows.before[groups[1:]] == groups[:-1])
         at, groups = at[~implied], groups[~implied]
-        if at.size:
-            self._note(*self._best(padded, words, at, groups), at + offset)
+        if not at.size:
+            return
+        cap = affordable(at.size, self._tail_bytes)
+        slot, furthest = self._best(padded, words, at, groups, cap)
+        further = furthest >= cap
+        further &= ~_late_in_a_row(further, at, self._windows.width)
+        slot[further], furthest[further] = self._best(
+            padded, words, at[further], groups[further], self._tail_bytes
+        )
+        self._note(slot, furthest, at + offset)
 
     def _known(self, padded: bytes, words: NDArray[np.uint64]) -> tuple[Positions, Positions]:
         """Positions whose stretch the texts have, and its group: near every eighth byte of one."""
@@ -100,7 +109,12 @@ class OverlapScan:
         return at[groups >= 0], groups[groups >= 0]
 
     def _best(
-        self, padded: bytes, words: NDArray[np.uint64], at: Positions, groups: Positions
+        self,
+        padded: bytes,
+        words: NDArray[np.uint64],
+        at: Positions,
+        groups: Positions,
+        cap: int,
     ) -> tuple[Positions, Positions]:
         """The slot of the suffix that agrees furthest with the stream, and how far."""
         held, body = self._windows, np.frombuffer(padded, np.uint8)
@@ -110,10 +124,10 @@ class OverlapScan:
         while some.size:
             middle = (low[some] + high[some]) >> 1
             theirs, ours = held.order[middle], at[some]
-            agree = common_prefix(held.words, theirs, words, ours, self._tail_bytes)
+            agree = common_prefix(held.words, theirs, words, ours, cap)
             better = agree > furthest[some]
             slot[some[better]], furthest[some[better]] = middle[better], agree[better]
-            later = held.body[theirs + agree] < body[ours + agree]
+            later = (agree < cap) & (held.body[theirs + agree] < body[ours + agree])
             low[some] = np.where(later, middle + 1, low[some])
             high[some] = np.where(later, high[some], middle)
             some = some[low[some] < high[some]]
@@ -125,3 +139,11 @@ class OverlapScan:
         rising = np.argsort(furthest, kind="stable")
         self._longest[slot[rising]] = furthest[rising]
         self._place[slot[rising]] = place[rising]
+
+
+def _late_in_a_row(further: NDArray[np.bool_], at: Positions, near: int) -> NDArray[np.bool_]:
+    """Which positions follow closely on several that went as far: text that repeats itself."""
+    late = further & np.concatenate(([False], further[:-1] & (np.diff(at) <= near)))
+    for _ in range(WORD - 1):
+        late &= np.concatenate(([False], late[:-1]))
+    return late

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from pfid.analysis.overlap.common_prefix import common_prefix
+from pfid.analysis.overlap.common_prefix import affordable, common_prefix
 from pfid.analysis.overlap.suffix_order import Positions
 from pfid.analysis.overlap.windows import Windows
 
@@ -61,6 +61,7 @@ def _agreement(held: Windows, slots: Positions, at: Positions, cap: int) -> list
     """How far each slot agrees with the one after it; 0 where that is of another group."""
     near = np.flatnonzero(np.diff(slots) == 1)
     one, other = at[near], at[near + 1]
+    cap = affordable(near.size, cap)
     agree = common_prefix(held.words, one, held.words, other, cap)
     agree = np.minimum(agree, np.minimum(held.ends[one] - one, held.ends[other] - other))
     full = np.zeros(at.size, np.int64)

@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pfid.analysis.overlap import scan
@@ -56,6 +56,7 @@ def test_every_overlap_is_that_of_a_search_by_hand(texts, pieces, block):
     check(texts, pieces, block=block)
 
 
+@settings(max_examples=20)
 @given(st.randoms(use_true_random=False), st.integers(16, 70))
 def test_texts_that_quote_the_stream_and_each_other(chance, floor):
     words = ["the ", "model ", "said ", "nothing ", "at all, ", "über ", "Ωμέγα "]
@@ -97,3 +98,13 @@ def test_texts_too_short_for_the_floor_and_none_at_all():
 def test_a_long_stretch_is_looked_for_by_more_bytes():
     assert scan.stretch_bytes(15) == 8
     assert scan.stretch_bytes(50) == 40
+
+
+def test_text_that_repeats_itself_does_not_take_the_square_of_its_length():
+    loop = b"ha " * 4_000
+    stream = b"x" * 99 + loop * 2
+    far, where = scanned([loop, loop[:9_000] + b"no"], [stream], floor=50)
+    assert int(far[0]) == len(loop)
+    assert stream[int(where[0]) :].startswith(loop)
+    assert int(far[len(loop) + 1]) == 9_000
+    assert int(far[len(loop) // 2]) >= 512
