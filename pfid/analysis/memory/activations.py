@@ -100,7 +100,7 @@ def _attention(a: Attention, of: _Of) -> Bytes:
     masked = of.plan.attention is not AttentionKind.FLASH and _is_masked(a, of.plan)
     shared = repeated if masked else keys + values
     low = of.width * (queries + shared + out) + FLOAT * a.heads
-    high = low + of.width * (repeated - shared + out)
+    high = low + of.width * (max(repeated, shared) - shared + out)
     norms = _head_norms(queries + keys, of)
     beside = of.width * 2 * queries if a.gated else 0
     beside += (FLOAT + HALF) * (a.q_rank + a.kv_rank)
