@@ -4,7 +4,7 @@ import contextlib
 import json
 import tempfile
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -195,6 +195,45 @@ class _Trial:
         return AlertResult(
             check=check, controls=len(shown), problem="\n".join(p for p in problems if p)
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueriesResult:
+    """Whether everything that queries of one place ask for is emitted.
+
+    Attributes:
+        of: which place.
+        queries: how many there are.
+        problem: what asks for what nobody emits, "" if nothing does.
+    """
+
+    of: str
+    queries: int
+    problem: str = ""
+
+    @property
+    def ok(self) -> bool:
+        """Whether all of it is."""
+        return not self.problem
+
+
+def queries_known() -> tuple[QueriesResult, ...]:
+    """Look at what neither a check's controls nor a world of an alert's own drive."""
+    groups = rule_groups((), choice=EVERY)
+    names = {rule.name for rule in recorded(groups)}
+    strange = {n: p for n, p in selector_problems(groups).items() if n in names}
+    return (
+        QueriesResult(of="recording rules", queries=len(names), problem=_listed(strange)),
+        QueriesResult(
+            of="dashboard",
+            queries=len(list(expressions())),
+            problem=_listed(panel_problems(groups)),
+        ),
+    )
+
+
+def _listed(problems: Mapping[str, str]) -> str:
+    return "\n".join(f"{name}: {problem}" for name, problem in problems.items())
 
 
 def specimen() -> Emitted:

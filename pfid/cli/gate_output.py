@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from pfid.bootstrap.live.session import DrillResult
-from pfid.bootstrap.monitoring import AlertResult
+from pfid.bootstrap.monitoring import AlertResult, QueriesResult
 from pfid.cli.output import Cell, table
 from pfid.cli.times import rfc3339
 from pfid.domain.gate import Gate, GateState, ProvenTo
@@ -54,6 +54,16 @@ def alert_data(result: AlertResult) -> dict[str, Any]:
     return {
         "alert": result.check,
         "worlds": result.controls,
+        "ok": result.ok,
+        "problem": result.problem,
+    }
+
+
+def queries_data(result: QueriesResult) -> dict[str, Any]:
+    """Return what queries ask for that nobody emits, as it stands in JSON."""
+    return {
+        "of": result.of,
+        "queries": result.queries,
         "ok": result.ok,
         "problem": result.problem,
     }

@@ -13,8 +13,10 @@ from pfid.bootstrap.live.record import record_drills
 from pfid.bootstrap.live.session import DrillResult, run_live, with_live
 from pfid.bootstrap.monitoring import (
     AlertResult,
+    QueriesResult,
     alert_legs,
     own_alerts,
+    queries_known,
     tell_alerts,
     with_alerts,
 )
@@ -26,6 +28,7 @@ from pfid.cli.gate_output import (
     gates_data,
     print_drills,
     print_gates,
+    queries_data,
     spoken,
 )
 from pfid.cli.junit import write_junit
@@ -70,7 +73,8 @@ def command(  # noqa: PLR0917 - click hands each option over as an argument
     With --alerts the page of every control, plugins' too, is put before the alert rules: a control
     that fails must raise its check's alert, one that cannot look the lower one, one that passes
     none. Alerts that no check brings are put before worlds of their own, in which they fire and do
-    not. It needs promtool; without it that leg stays untried.
+    not. It needs promtool; without it that leg stays untried. Recording rules and the dashboard's
+    panels must ask for nothing that the daemon never emits.
 
     Exit status: 0 every enabled check is proven, 1 one is not, 2 usage, 3 nothing to prove.
     """
@@ -91,6 +95,7 @@ def command(  # noqa: PLR0917 - click hands each option over as an argument
     if raised:
         tell_alerts(daemon_socket(os.environ), gates)
     others = _told_others(own_alerts() or ()) if raised and only is None else ()
+    queries = _told_queries(queries_known()) if alerts and only is None else ()
     if junit is not None:
         _write(ctx, junit, gates, drills, others)
     if as_json:
@@ -99,12 +104,13 @@ def command(  # noqa: PLR0917 - click hands each option over as an argument
             more["drills"] = msgspec.to_builtins(drills)
         if alerts:
             more["alerts"] = None if raised is None else [alert_data(r) for r in others]
+            more["queries"] = [queries_data(r) for r in queries]
         emit_json({**gates_data(gates), **more})
     else:
         print_gates(gates)
         print_drills(drills)
         click.echo(spoken(denominator(gates)))
-    ctx.exit(verdict(gates) if all(r.ok for r in others) else Exit.FAILED)
+    ctx.exit(verdict(gates) if _all_ok(others) and _all_ok(queries) else Exit.FAILED)
 
 
 def verdict(gates: Sequence[Gate]) -> Exit:
@@ -155,6 +161,18 @@ def _told_others(results: Sequence[AlertResult]) -> Sequence[AlertResult]:
     for result in results:
         came = "as declared" if result.ok else f"FAILED: {result.problem}"
         note(f"alert {result.check}, {result.controls} worlds: {came}")
+    return results
+
+
+def _all_ok(results: Sequence[AlertResult | QueriesResult]) -> bool:
+    return all(r.ok for r in results)
+
+
+def _told_queries(results: Sequence[QueriesResult]) -> Sequence[QueriesResult]:
+    """Say on stderr whether rules and panels ask for what is emitted."""
+    for result in results:
+        came = "ask for what is emitted" if result.ok else f"FAILED: {result.problem}"
+        note(f"{result.queries} queries of {result.of}: {came}")
     return results
 
 

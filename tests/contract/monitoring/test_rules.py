@@ -8,18 +8,21 @@ import pytest
 from click.testing import CliRunner
 
 from pfid.adapters import promtool
+from pfid.bootstrap import monitoring
 from pfid.bootstrap.monitoring import (
     alert_legs,
     monitored,
     own_alerts,
     panel_problems,
+    queries_known,
     selector_problems,
 )
 from pfid.cli.monitoring import command
 from pfid.config.model import CheckOptions, Config
+from pfid.monitoring import rule_file
 from pfid.monitoring.dashboard import dashboard_text
 from pfid.monitoring.dashboard_source import build
-from pfid.monitoring.rule import Alert, alerts
+from pfid.monitoring.rule import Alert, Recorded, alerts
 from pfid.monitoring.rule_file import EVERY, rule_groups
 from pfid.monitoring.series_rules import ALWAYS, IF_ASKED
 
@@ -88,6 +91,23 @@ def test_alertmanager_takes_its_config(tmp_path):
 def test_rules_and_panels_ask_for_what_the_page_shows(groups):
     assert selector_problems(groups) == {}
     assert panel_problems(groups) == {}
+
+
+def test_a_query_for_what_nobody_emits_is_named_with_where_it_stands(monkeypatch):
+    assert [(r.of, r.problem) for r in queries_known()] == [
+        ("recording rules", ""),
+        ("dashboard", ""),
+    ]
+    strange = [("Speed", "pfid_gpu_sped{job=~'.*'}"), ("Fine", "pfid_gpu_up")]
+    monkeypatch.setattr(monitoring, "expressions", lambda: iter(strange))
+    bad = Recorded(name="a:b:c", expr='pfid_runs{state="runing"}')
+    monkeypatch.setattr(rule_file, "RUN_FACTS", (*rule_file.RUN_FACTS, bad))
+    rules, panels = queries_known()
+    assert rules.problem == "a:b:c: no state is ever runing"
+    assert (panels.queries, panels.ok) == (2, False)
+    assert panels.problem.startswith("Speed: ")
+    assert "nobody emits pfid_gpu_sped" in panels.problem
+    assert "Fine" not in panels.problem
 
 
 def test_the_committed_dashboard_is_what_its_source_makes():

@@ -78,5 +78,9 @@ def test_alerts_that_no_check_brings_are_tried_with_all_and_let_the_whole_down(t
     ]
     assert "alert PfidGpuHeldIdle, 6 worlds: as declared" in done.stderr
     assert "alert PfidNotReady, 2 worlds: FAILED: not so" in done.stderr
+    assert [(q["of"], q["ok"]) for q in data["queries"]] == [
+        ("recording rules", True),
+        ("dashboard", True),
+    ]
     (suite,) = ET.parse(report).getroot().findall("testsuite[@name='alerts']")
     assert (suite.get("tests"), suite.get("failures")) == (str(len(told)), "1")
