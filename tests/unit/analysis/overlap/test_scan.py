@@ -106,5 +106,5 @@ def test_text_that_repeats_itself_does_not_take_the_square_of_its_length():
     far, where = scanned([loop, loop[:9_000] + b"no"], [stream], floor=50)
     assert int(far[0]) == len(loop)
     assert stream[int(where[0]) :].startswith(loop)
-    assert int(far[len(loop) + 1]) == 9_000
+    assert 512 <= int(far[len(loop) + 1]) <= 9_000, "told shorter, and never longer"
     assert int(far[len(loop) // 2]) >= 512
