@@ -1,11 +1,13 @@
 """Reads the files of refusal patterns: those that ship, and a project's own."""
 
 from collections.abc import Sequence
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
 from pfid.config.refusal_patterns import loads_patterns
+from pfid.config.toml_file import load_file
 from pfid.domain.answer import PatternFile
 from pfid.domain.errors import ConfigError
 
@@ -21,7 +23,7 @@ def shipped_patterns() -> tuple[PatternFile, ...]:
         (f for f in folder.iterdir() if f.name.endswith(".toml")),
         key=lambda f: (f.name != FIRST, f.name),
     )
-    return tuple(loads_patterns(f.read_text("utf-8"), f.name) for f in found)
+    return tuple(loads_patterns(f.read_text("utf-8"), name=f.name) for f in found)
 
 
 def own_patterns(paths: Sequence[Path]) -> tuple[tuple[PatternFile, ...], tuple[str, ...]]:
@@ -30,21 +32,15 @@ def own_patterns(paths: Sequence[Path]) -> tuple[tuple[PatternFile, ...], tuple[
     problems: list[str] = []
     for path in paths:
         try:
-            read.append(loads_patterns(_text(path), path.name))
+            read.append(
+                load_file(
+                    path,
+                    partial(loads_patterns, name=path.name),
+                    "pattern file",
+                    max_bytes=MAX_BYTES,
+                    name=path.name,
+                )
+            )
         except ConfigError as error:
             problems += error.problems
     return tuple(read), tuple(problems)
-
-
-def _text(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
-    except OSError as error:
-        raise ConfigError((f"{path.name}: cannot be read: {error.strerror}",)) from error
-    if len(data) > MAX_BYTES:
-        raise ConfigError((f"{path.name}: over {MAX_BYTES} bytes is no pattern file",))
-    try:
-        return data.decode()
-    except UnicodeDecodeError as error:
-        raise ConfigError((f"{path.name}: not UTF-8: {error}",)) from error

@@ -1,12 +1,12 @@
 """A file of refusal patterns: TOML text to what the judging of answers reads."""
 
-import tomllib
 from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta, field
 
 from pfid.config.tables import build_table
+from pfid.config.toml_file import toml_data
 from pfid.domain.answer import LabelledAnswer, PatternFile, SeenPattern, Stance
 from pfid.domain.errors import ConfigError
 
@@ -43,20 +43,17 @@ def loads_patterns(text: str, name: str) -> PatternFile:
 
     Args:
         text: TOML.
-        name: what problems call it.
+        name: of the file.
 
     Raises:
         ConfigError: with every problem found.
     """
-    try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError((f"{name}: not TOML: {error}",)) from error
+    data = toml_data(text)
     problems: list[str] = []
     file = build_table(_File, data, "", problems)
     built = _built(file, name, problems) if isinstance(file, _File) else None
     if built is None or problems:
-        raise ConfigError(tuple(f"{name}: {problem}" for problem in problems))
+        raise ConfigError(tuple(problems))
     return built
 
 

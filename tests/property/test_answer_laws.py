@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 
 from pfid.adapters.refusal_patterns import shipped_patterns
 from pfid.domain.answer import Stance
+from pfid.formats.answers.book import DECLINES
 from pfid.formats.answers.own_words import own_words
 from pfid.formats.answers.proven_book import proven_book
-from pfid.formats.answers.sentences import sentences
+from pfid.formats.answers.sentences import plain_lines, sentences
 from pfid.formats.answers.stance import stance_of
 from pfid.formats.answers.visible import visible
 from pfid.formats.answers.words import word_count
@@ -48,6 +49,12 @@ def test_sentences_follow_each_other_inside_the_text(text):
     cut = list(sentences(text))
     assert all(0 <= s.begins < s.ends <= len(text) for s in cut)
     assert all(a.ends <= b.begins for a, b in pairwise(cut))
+
+
+@given(TEXT)
+def test_one_look_at_all_sentences_hides_none(text):
+    single = any(BOOK.finds(k, s.plain) for s in sentences(text) for k in DECLINES)
+    assert BOOK.declines(plain_lines(text)) or not single
 
 
 @given(TEXT, TEXT)

@@ -1,7 +1,7 @@
 """Pattern files compiled into one book: five questions to a sentence, whatever its language."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -40,9 +40,9 @@ class Book:
         """Whether a pattern of ``kind`` finds something in a sentence's plain form."""
         return self.patterns[kind].search(plain.encode()) is not None
 
-    def declines(self, plain: Iterable[str]) -> bool:
+    def declines(self, plain_lines: str) -> bool:
         """Whether any sentence refuses or offers another thing: one question for all of them."""
-        return self.patterns[_ANY].search("\n".join(plain).encode()) is not None
+        return self.patterns[_ANY].search(plain_lines.encode()) is not None
 
     def reads(self, text: str, language: str | None = None) -> bool:
         """Whether ``text`` is in a language that the book knows, or ``language`` is."""

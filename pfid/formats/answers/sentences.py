@@ -15,6 +15,8 @@ _APOSTROPHES: Final = str.maketrans(
     {"\u2019": "'", "\u2018": "'", "\u02bc": "'", "\u00b4": "'", "\u0060": "'"}
 )
 _MARKUP: Final = str.maketrans("", "", "*_`#")
+_ASCII_ENDS: Final = tuple(f"{stop}{mark} " for stop in ".!?" for mark in ("", '"', "'", ")"))
+_WIDE: Final = re.compile(r"[^\S\n]{2,}|[^\S\n ]")
 SENTENCE_MAX_CHARS: Final = 600
 
 
@@ -40,6 +42,18 @@ def sentences(text: str, begins: int = 0, ends: int | None = None) -> Iterator[S
         yield from _one(text, at, end.end())
         at = end.end()
     yield from _one(text, at, last)
+
+
+def plain_lines(text: str) -> str:
+    """One sentence a line, each in its plain form: to look at all of them at once."""
+    if not text.isascii():
+        return "\n".join(s.plain for s in sentences(text))
+    lines = text.strip().translate(_MARKUP)
+    if "  " in lines or "\t" in lines:
+        lines = _WIDE.sub(" ", lines)
+    for end in _ASCII_ENDS:
+        lines = lines.replace(end, f"{end[:-1]}\n")
+    return lines.replace("\n ", "\n")
 
 
 def _one(text: str, begins: int, ends: int) -> Iterator[Sentence]:

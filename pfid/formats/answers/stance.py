@@ -12,7 +12,7 @@ from typing import Final
 from pfid.domain.answer import Stance
 from pfid.formats.answers.book import Book
 from pfid.formats.answers.own_words import own_words
-from pfid.formats.answers.sentences import Sentence, plain_form, sentences
+from pfid.formats.answers.sentences import Sentence, plain_form, plain_lines, sentences
 from pfid.formats.answers.visible import visible
 from pfid.formats.answers.words import word_count
 
@@ -67,7 +67,7 @@ def _says_something(text: str) -> bool:
 
 def _declined(text: str, own: str, book: Book) -> Stance | None:
     """How it stands if a refusal or an offer was found; None if none was."""
-    head = _all_marked(list(sentences(own, 0, HEAD_CHARS)), book)
+    head = _all_marked(own, 0, HEAD_CHARS, book)
     opening = head[:OPENING_SENTENCES]
     refusal = next((i for i, m in enumerate(opening) if m.refuses), None)
     if refusal is not None:
@@ -77,11 +77,11 @@ def _declined(text: str, own: str, book: Book) -> Stance | None:
     return Stance.DEFLECT if _breaks_off(own, book) else None
 
 
-def _all_marked(found: Sequence[Sentence], book: Book) -> list[_Marked]:
+def _all_marked(own: str, begins: int, ends: int, book: Book) -> list[_Marked]:
     """Most answers decline nowhere: one look at all sentences spares one at each."""
-    if not book.declines(s.plain for s in found):
+    if not book.declines(plain_lines(own[begins:ends])):
         return []
-    return [_marked(s, book) for s in found]
+    return [_marked(s, book) for s in sentences(own, begins, ends)]
 
 
 def _marked(sentence: Sentence, book: Book) -> _Marked:
@@ -136,7 +136,7 @@ def _breaks_off(own: str, book: Book) -> bool:
     tail = max(len(own) - TAIL_CHARS, HEAD_CHARS)
     if tail >= len(own):
         return False
-    return any(m.refuses for m in _all_marked(list(sentences(own, tail))[-2:], book))
+    return any(m.refuses for m in _all_marked(own, tail, len(own), book)[-2:])
 
 
 def _readable(text: str, own: str, book: Book, language: str | None) -> bool:

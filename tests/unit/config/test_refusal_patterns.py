@@ -23,20 +23,20 @@ def test_a_file_is_read():
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("=", "own.toml: not TOML"),
-        ('words = ["a"]', "own.toml: language: is required"),
-        ('language = "English"', "own.toml: language: "),
+        ("=", "not TOML"),
+        ('words = ["a"]', "language: is required"),
+        ('language = "English"', "language: "),
         (
             'language = "en"\nrefusals = []',
-            "own.toml: refusals: unknown key; did you mean 'refusal'",
+            "refusals: unknown key; did you mean 'refusal'",
         ),
-        ('language = "en"\nfirm = ["x"]', "own.toml: firm[0]: expected `object`"),
-        ('language = "en"\nfirm = [{ pattern = "x" }]', "own.toml: firm[0].seen: is required"),
+        ('language = "en"\nfirm = ["x"]', "firm[0]: expected `object`"),
+        ('language = "en"\nfirm = [{ pattern = "x" }]', "firm[0].seen: is required"),
         (
             'language = "en"\ncontrols = [{ name = "a", stance = "soft", text = "x" }]',
-            "own.toml: controls[0].stance: invalid enum value 'soft'",
+            "controls[0].stance: invalid enum value 'soft'",
         ),
-        ('language = "en"\nletters = ["ab"]', "own.toml: letters[0]: "),
+        ('language = "en"\nletters = ["ab"]', "letters[0]: "),
     ],
 )
 def test_what_is_wrong_is_named(text, problem):
