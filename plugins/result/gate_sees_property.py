@@ -83,7 +83,9 @@ def _said(fault: PlantedFault) -> str:
     by = ", ".join(fault.seen_by) or "none"
     problem = f", {fault.problem} {fault.detail}" if fault.problem else ""
     arrived = f"{fault.delivered} of {fault.answers}"
-    return printable(f"{fault.property}/{fault.name}: in {arrived}, seen by {by}{problem}", 300)
+    failing = f", fails already: {', '.join(fault.failing)}" if fault.failing else ""
+    line = f"{fault.property}/{fault.name}: in {arrived}, seen by {by}{failing}{problem}"
+    return printable(line, 300)
 
 
 def judge(seen: Seen, limits: Limits) -> Verdict:

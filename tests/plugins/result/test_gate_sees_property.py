@@ -41,3 +41,11 @@ def test_a_blind_spot_outweighs_what_could_not_be_planted():
     none = fault("memorised", "memorisation", (), problem="no_corpus")
     assert verdict(none, fault("padded", "length", ())).reason == "blind"
     assert verdict(none, fault("padded", "length")).reason == "not_planted"
+
+
+def test_a_gate_that_fails_already_is_named_and_its_silence_is_no_blind_spot():
+    found = verdict(fault("looped", "collapse", (), failing=("collapse",)))
+    assert found.reason == "answers_not_good"
+    assert found.evidence == (
+        "collapse/looped: in 10 of 10, seen by none, fails already: collapse",
+    )
