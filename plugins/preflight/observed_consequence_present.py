@@ -30,12 +30,18 @@ from pfid.spec import (
     Verdict,
     World,
     hookimpl,
-    reported,
 )
 from pfid.spec.fakes_facts import project_world
 from pfid.spec.ports.preflight import ManifestFacts
+from pfid.spec.smoke_answers import (
+    SMOKE_ANSWERS,
+    SmokeSeen,
+    smoke_code,
+    smoke_controls,
+    smoke_facts,
+    smoke_fields,
+)
 
-NAMED_MAX: Final = 20
 ANSWERS: Final = Answers(
     {
         "observed": (Outcome.PASS, "every configured field has an observed consequence beside it"),
@@ -52,64 +58,43 @@ ANSWERS: Final = Answers(
             Outcome.FAIL,
             "no step times were recorded: nothing shows what the run did",
         ),
-        "no_manifest": (Outcome.UNKNOWN, "the smoke run left no manifest"),
-        "manifest_unreadable": (Outcome.UNKNOWN, "the smoke run's manifest cannot be read"),
-        "other_commit": (
-            Outcome.UNKNOWN,
-            "the smoke run was of another commit, or of a tree that was not clean",
-        ),
-        "smoke_failed": (Outcome.UNKNOWN, "the smoke run did not end well"),
-        "not_configured": (Outcome.NOT_APPLICABLE, "the spec names no smoke run"),
+        **SMOKE_ANSWERS,
     }
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class Seen(SmokeSeen):
     """What the manifest shows."""
 
-    configured: bool
-    problem: str
-    same_commit: bool
-    ended_well: bool
     contradicted: int
     unobserved: int
     own: int
     steps: int
-    said: tuple[str, ...] = reported(default=())
 
 
 def observe(world: World) -> Seen:
     """Read the facts; never decide."""
     facts = world.manifest.facts()
     known = facts or ManifestFacts()
-    words = (*known.contradicted, *known.own, *known.unobserved, known.detail)
     return Seen(
-        configured=facts is not None,
-        problem=known.problem,
-        same_commit=known.same_commit,
-        ended_well=known.ended_well,
         contradicted=len(known.contradicted),
         unobserved=len(known.unobserved),
         own=len(known.own),
         steps=known.steps,
-        said=tuple(word for word in words if word)[:NAMED_MAX],
+        **smoke_fields(facts, *known.contradicted, *known.own, *known.unobserved),
     )
 
 
 def judge(seen: Seen, _: NoLimits) -> Verdict:
     """Only a run of this very commit shows what this commit writes down."""
-    doubts = (
-        ("not_configured", not seen.configured),
-        (seen.problem, bool(seen.problem)),
-        ("other_commit", not seen.same_commit),
+    findings = (
         ("contradicted", seen.contradicted > 0),
         ("self_observed", seen.own > 0),
         ("intent_only", seen.unobserved > 0),
         ("no_step_times", seen.steps < 1),
-        ("smoke_failed", not seen.ended_well),
     )
-    code = next((code for code, holds in doubts if holds), "observed")
+    code = smoke_code(seen, findings, "observed")
     return ANSWERS.say(
         code,
         figures={"unobserved": (seen.unobserved, "1"), "steps": (seen.steps, "steps")},
@@ -120,24 +105,15 @@ def judge(seen: Seen, _: NoLimits) -> Verdict:
 def controls(_: NoLimits) -> Iterable[Control]:
     """Healthy first, then every way not to be."""
     for name, code, facts in (
-        ("all paired", "observed", _facts()),
-        ("nothing configured", "observed", _facts(paired=0)),
-        ("mask without delta", "intent_only", _facts(unobserved=("mask.sha256",))),
-        ("nothing masked", "contradicted", _facts(contradicted=("mask.sha256",))),
-        ("parent looked", "self_observed", _facts(own=("template.sha256",))),
-        ("no steps", "no_step_times", _facts(steps=0)),
-        ("no manifest", "no_manifest", _facts(problem="no_manifest")),
-        ("no JSON", "manifest_unreadable", _facts(problem="manifest_unreadable")),
-        ("other commit", "other_commit", _facts(same_commit=False)),
-        ("died", "smoke_failed", _facts(ended_well=False)),
-        ("not configured", "not_configured", None),
+        ("all paired", "observed", smoke_facts()),
+        ("nothing configured", "observed", smoke_facts(paired=0)),
+        ("mask without delta", "intent_only", smoke_facts(unobserved=("mask.sha256",))),
+        ("nothing masked", "contradicted", smoke_facts(contradicted=("mask.sha256",))),
+        ("parent looked", "self_observed", smoke_facts(own=("template.sha256",))),
+        ("no steps", "no_step_times", smoke_facts(steps=0)),
     ):
         yield ANSWERS.control(name, code, project_world(manifest=facts))
-
-
-def _facts(**changed: object) -> ManifestFacts:
-    known = {"steps": 1, "paired": 2, **changed}
-    return ManifestFacts(**known)  # type: ignore[arg-type]
+    yield from smoke_controls(ANSWERS)
 
 
 @hookimpl

@@ -27,86 +27,60 @@ from pfid.spec import (
     Verdict,
     World,
     hookimpl,
-    reported,
 )
 from pfid.spec.fakes_facts import project_world
 from pfid.spec.ports.preflight import ManifestFacts
+from pfid.spec.smoke_answers import (
+    SMOKE_ANSWERS,
+    SmokeSeen,
+    smoke_code,
+    smoke_controls,
+    smoke_facts,
+    smoke_fields,
+)
 
-NAMED_MAX: Final = 20
 ANSWERS: Final = Answers(
     {
         "all_present": (Outcome.PASS, "every key is there, null where it is unused"),
         "key_absent": (Outcome.FAIL, "a key is absent where null should stand"),
-        "no_manifest": (Outcome.UNKNOWN, "the smoke run left no manifest"),
-        "manifest_unreadable": (Outcome.UNKNOWN, "the smoke run's manifest cannot be read"),
-        "other_commit": (
-            Outcome.UNKNOWN,
-            "the smoke run was of another commit, or of a tree that was not clean",
-        ),
-        "smoke_failed": (Outcome.UNKNOWN, "the smoke run did not end well"),
-        "not_configured": (Outcome.NOT_APPLICABLE, "the spec names no smoke run"),
+        **SMOKE_ANSWERS,
     }
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class Seen(SmokeSeen):
     """What the manifest shows."""
 
-    configured: bool
-    problem: str
-    same_commit: bool
-    ended_well: bool
     absent: int
-    said: tuple[str, ...] = reported(default=())
 
 
 def observe(world: World) -> Seen:
     """Read the facts; never decide."""
     facts = world.manifest.facts()
     known = facts or ManifestFacts()
-    words = (*known.absent, known.detail)
     return Seen(
-        configured=facts is not None,
-        problem=known.problem,
-        same_commit=known.same_commit,
-        ended_well=known.ended_well,
         absent=len(known.absent),
-        said=tuple(word for word in words if word)[:NAMED_MAX],
+        **smoke_fields(facts, *known.absent),
     )
 
 
 def judge(seen: Seen, _: NoLimits) -> Verdict:
     """Only a run of this very commit shows what this commit writes down."""
-    doubts = (
-        ("not_configured", not seen.configured),
-        (seen.problem, bool(seen.problem)),
-        ("other_commit", not seen.same_commit),
-        ("key_absent", seen.absent > 0),
-        ("smoke_failed", not seen.ended_well),
-    )
-    code = next((code for code, holds in doubts if holds), "all_present")
+    findings = (("key_absent", seen.absent > 0),)
+    code = smoke_code(seen, findings, "all_present")
     return ANSWERS.say(code, figures={"absent": (seen.absent, "1")}, evidence=seen.said)
 
 
 def controls(_: NoLimits) -> Iterable[Control]:
     """Healthy first, then every way not to be."""
     for name, code, facts in (
-        ("all there", "all_present", _facts()),
-        ("nothing observed, all there", "all_present", _facts(unobserved=("a",))),
-        ("one left out", "key_absent", _facts(absent=("fields.mask.sha256",))),
-        ("no manifest", "no_manifest", _facts(problem="no_manifest")),
-        ("no JSON", "manifest_unreadable", _facts(problem="manifest_unreadable")),
-        ("other commit", "other_commit", _facts(same_commit=False)),
-        ("died", "smoke_failed", _facts(ended_well=False)),
-        ("not configured", "not_configured", None),
+        ("all there", "all_present", smoke_facts()),
+        ("nothing observed, all there", "all_present", smoke_facts(unobserved=("a",))),
+        ("one left out", "key_absent", smoke_facts(absent=("fields.mask.sha256",))),
     ):
         yield ANSWERS.control(name, code, project_world(manifest=facts))
-
-
-def _facts(**changed: object) -> ManifestFacts:
-    known = {"steps": 1, "paired": 2, **changed}
-    return ManifestFacts(**known)  # type: ignore[arg-type]
+    yield from smoke_controls(ANSWERS)
 
 
 @hookimpl

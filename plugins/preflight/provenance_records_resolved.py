@@ -31,12 +31,18 @@ from pfid.spec import (
     Verdict,
     World,
     hookimpl,
-    reported,
 )
 from pfid.spec.fakes_facts import project_world
 from pfid.spec.ports.preflight import ManifestFacts
+from pfid.spec.smoke_answers import (
+    SMOKE_ANSWERS,
+    SmokeSeen,
+    smoke_code,
+    smoke_controls,
+    smoke_facts,
+    smoke_fields,
+)
 
-NAMED_MAX: Final = 20
 ANSWERS: Final = Answers(
     {
         "resolved": (
@@ -56,88 +62,58 @@ ANSWERS: Final = Answers(
             "a commit, library version or declared file was not recorded",
         ),
         "edited": (Outcome.FAIL, "the manifest was edited after it was written"),
-        "no_manifest": (Outcome.UNKNOWN, "the smoke run left no manifest"),
-        "manifest_unreadable": (Outcome.UNKNOWN, "the smoke run's manifest cannot be read"),
-        "other_commit": (
-            Outcome.UNKNOWN,
-            "the smoke run was of another commit, or of a tree that was not clean",
-        ),
-        "smoke_failed": (Outcome.UNKNOWN, "the smoke run did not end well"),
-        "not_configured": (Outcome.NOT_APPLICABLE, "the spec names no smoke run"),
+        **SMOKE_ANSWERS,
     }
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class Seen(SmokeSeen):
     """What the manifest shows."""
 
-    configured: bool
-    problem: str
-    same_commit: bool
-    ended_well: bool
     edited: int
     unresolved: int
     otherwise: int
     unsampled: int
-    said: tuple[str, ...] = reported(default=())
 
 
 def observe(world: World) -> Seen:
     """Read the facts; never decide."""
     facts = world.manifest.facts()
     known = facts or ManifestFacts()
-    words = (*known.otherwise, *known.unresolved, *known.unsampled, known.detail)
     return Seen(
-        configured=facts is not None,
-        problem=known.problem,
-        same_commit=known.same_commit,
-        ended_well=known.ended_well,
         edited=int(known.edited),
         unresolved=len(known.unresolved),
         otherwise=len(known.otherwise),
         unsampled=len(known.unsampled),
-        said=tuple(word for word in words if word)[:NAMED_MAX],
+        **smoke_fields(facts, *known.otherwise, *known.unresolved, *known.unsampled),
     )
 
 
 def judge(seen: Seen, _: NoLimits) -> Verdict:
     """Only a run of this very commit shows what this commit writes down."""
-    doubts = (
-        ("not_configured", not seen.configured),
-        (seen.problem, bool(seen.problem)),
-        ("other_commit", not seen.same_commit),
+    findings = (
         ("edited", seen.edited > 0),
         ("resolved_otherwise", seen.otherwise > 0),
         ("not_resolved", seen.unresolved > 0),
         ("not_sampled", seen.unsampled > 0),
-        ("smoke_failed", not seen.ended_well),
     )
-    code = next((code for code, holds in doubts if holds), "resolved")
+    code = smoke_code(seen, findings, "resolved")
     return ANSWERS.say(code, figures={"unresolved": (seen.unresolved, "1")}, evidence=seen.said)
 
 
 def controls(_: NoLimits) -> Iterable[Control]:
     """Healthy first, then every way not to be."""
     for name, code, facts in (
-        ("all there", "resolved", _facts()),
-        ("unobserved, but resolved", "resolved", _facts(unobserved=("attn_implementation",))),
-        ("asked only", "not_resolved", _facts(unresolved=("attn_implementation",))),
-        ("downgraded", "resolved_otherwise", _facts(otherwise=("attn: flex, sdpa",))),
-        ("no versions", "not_sampled", _facts(unsampled=("library versions",))),
-        ("edited", "edited", _facts(edited=True)),
-        ("no manifest", "no_manifest", _facts(problem="no_manifest")),
-        ("no JSON", "manifest_unreadable", _facts(problem="manifest_unreadable")),
-        ("other commit", "other_commit", _facts(same_commit=False)),
-        ("died", "smoke_failed", _facts(ended_well=False)),
-        ("not configured", "not_configured", None),
+        ("all there", "resolved", smoke_facts()),
+        ("unobserved, but resolved", "resolved", smoke_facts(unobserved=("attn_implementation",))),
+        ("asked only", "not_resolved", smoke_facts(unresolved=("attn_implementation",))),
+        ("downgraded", "resolved_otherwise", smoke_facts(otherwise=("attn: flex, sdpa",))),
+        ("no versions", "not_sampled", smoke_facts(unsampled=("library versions",))),
+        ("edited", "edited", smoke_facts(edited=True)),
     ):
         yield ANSWERS.control(name, code, project_world(manifest=facts))
-
-
-def _facts(**changed: object) -> ManifestFacts:
-    known = {"steps": 1, "paired": 2, **changed}
-    return ManifestFacts(**known)  # type: ignore[arg-type]
+    yield from smoke_controls(ANSWERS)
 
 
 @hookimpl

@@ -78,6 +78,7 @@ def test_every_step_of_every_kind_of_loop_is_one_line(tmp_path):
         "adversarial": [30, 10],
         "closure": [5],
         "scaled": [8],
+        "scaled_fused": [10],
         "in_backward": [10, 10],
         "unhashable": [10],
         "own_step": [],

@@ -184,6 +184,7 @@ LOOPS = {
     "adversarial": adversarial,
     "closure": closure,
     "scaled": scaled,
+    "scaled_fused": lambda: scaled(fused=True),
     "in_backward": in_backward,
     "unhashable": unhashable,
     "own_step": own_step,
