@@ -54,6 +54,9 @@ class _OrderError(Exception):
     pass
 
 
+_Base = ClassRef | External
+
+
 @dataclass
 class Lineages:
     """Lineages of one tree, each worked out once."""
@@ -69,36 +72,32 @@ class Lineages:
         return self._known[target]
 
     def _worked_out(self, target: ClassRef) -> Lineage:
-        foreign: list[str] = []
         unknown: list[str] = []
         try:
-            classes = self._linear(target, (), foreign, unknown)
+            order = self._linear(target, (), unknown)
         except _OrderError as error:
             return Lineage(classes=(target,), unknown=(str(error),))
+        foreign = [base.name for base in order if isinstance(base, External)]
         return Lineage(
-            classes=tuple(classes),
+            classes=tuple(base for base in order if isinstance(base, ClassRef)),
             module=any(name.startswith("torch.nn.") for name in foreign),
             foreign=tuple(name for name in dict.fromkeys(foreign) if not _harmless(name)),
             unknown=tuple(dict.fromkeys(unknown)),
         )
 
     def _linear(
-        self,
-        target: ClassRef,
-        below: tuple[ClassRef, ...],
-        foreign: list[str],
-        unknown: list[str],
-    ) -> list[ClassRef]:
-        """Python's own order (C3), of classes of the tree alone."""
+        self, target: _Base, below: tuple[ClassRef, ...], unknown: list[str]
+    ) -> list[_Base]:
+        """Python's own order (C3); a class outside the tree stands in it without its bases."""
+        if isinstance(target, External):
+            return [target]
         if target in below or len(below) > DEPTH_MAX:
             raise _OrderError(f"{target.name} is a base of itself")
-        bases = [base for base in self._bases(target, foreign, unknown) if base is not None]
-        orders = [self._linear(base, (*below, target), foreign, unknown) for base in bases]
+        bases = list(self._bases(target, unknown))
+        orders = [self._linear(base, (*below, target), unknown) for base in bases]
         return [target, *_merged(target, [*orders, bases])]
 
-    def _bases(
-        self, target: ClassRef, foreign: list[str], unknown: list[str]
-    ) -> Iterator[ClassRef | None]:
+    def _bases(self, target: ClassRef, unknown: list[str]) -> Iterator[_Base]:
         unknown += [
             f"{target.name} has a metaclass: {ast.unparse(keyword.value)[:60]}"
             for keyword in target.node.keywords
@@ -106,10 +105,8 @@ class Lineages:
         ]
         for node in target.node.bases:
             found = self.names.expression(target.module, node)
-            if isinstance(found, ClassRef):
+            if isinstance(found, ClassRef | External):
                 yield found
-            elif isinstance(found, External):
-                foreign.append(found.name)
             elif not _builtin(node, found):
                 unknown.append(f"base {ast.unparse(node)[:60]} of {target.name}: {_why(found)}")
 
@@ -170,7 +167,7 @@ def _completes(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> b
     return any(kind in ("setter", "deleter") for kind in kinds)
 
 
-def _merged(target: ClassRef, orders: list[list[ClassRef]]) -> Iterator[ClassRef]:
+def _merged(target: ClassRef, orders: list[list[_Base]]) -> Iterator[_Base]:
     orders = [list(order) for order in orders if order]
     while orders:
         head = next((o[0] for o in orders if not any(o[0] in other[1:] for other in orders)), None)
