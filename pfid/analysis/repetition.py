@@ -30,6 +30,7 @@ _SPECIAL: Final = re.compile(
 _FIRST: Final = np.uint64(0x9E3779B97F4A7C15)
 _SECOND: Final = np.uint64(0xC2B2AE3D27D4EB4F)
 """Odd factors that keep the places of a trigram's words apart; two of 64 bits collide never."""
+_PARTS: Final = re.compile(r"\n|(?<=[.!?]) ")
 _NUMBERED: Final = re.compile(r"\d+")
 _BULLET: Final = re.compile(r"^[\W_]*(?:(?:[^\W\d]{1,12}\s)?\d+[.):\s]*)?")
 
@@ -43,7 +44,7 @@ class Repetition:
         tail_repeated: the same of its last words alone.
         squeezed: how many times shorter zlib makes it, or its end where it has ordinary words.
         special_run: how often one special token stands in a row.
-        framed: whether what repeats is the frame of lines that differ: a list, a table, code.
+        framed: whether what repeats is the frame of lines or sentences that differ: a list, code.
     """
 
     repeated: float
@@ -111,7 +112,7 @@ def special_run(text: str) -> int:
 
 
 def _framed(text: str, *, tail_only: bool) -> bool:
-    lines = [line for line in text.splitlines() if line.strip()]
+    lines = [line for line in _PARTS.split(text) if line.strip()]
     if tail_only:
         lines = _last_lines(lines)
     if len(lines) < LINES_MIN:

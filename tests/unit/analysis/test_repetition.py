@@ -30,6 +30,7 @@ def looped(text):
     [
         "I love you. " * 40,
         "no no no no no no no no no no no no",
+        " ".join(f"I see number {i} and I go on." for i in range(60)),
         "\n".join(f"{i}. I open the door and I look." for i in range(60)),
         "\n".join(f"Day {i}: I open the door and I look." for i in range(60)),
         GOOD + " and then she said no" * 40,
@@ -49,6 +50,7 @@ def test_a_loop_is_a_loop(text):
         GOOD,
         "\n".join(f"- {c} is one of the cities of the country that I like." for c in CITIES),
         "\n".join(f"| {i} | {i * i} | {i * i * i} |" for i in range(60)),
+        " ".join(f"{c} is one of the cities of the country that I like." for c in CITIES),
         "\n".join(f"    if x == {i}:\n        return self.{c}(x)" for i, c in enumerate(CITIES)),
     ],
 )
