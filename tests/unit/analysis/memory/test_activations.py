@@ -77,3 +77,8 @@ def test_latent_heads_are_counted_as_they_are_seen():
     heads = Attention(heads=16, kv_heads=16, head_dim=96, value_dim=64)
     wide = replace(DENSE_LAYER, attention=replace(heads, value_dim=96))
     assert kept(replace(DENSE_LAYER, attention=heads)).low < kept(wide).low
+
+
+def test_more_keys_than_queries_turn_no_bounds_round():
+    found = kept(attending(heads=2, kv_heads=32, window=1024))
+    assert found.low <= found.high
