@@ -181,7 +181,8 @@ def _could_show(driven: DrivenMetric, null: _Null) -> bool:
 
 def _said(nulls: list[_Null], driven: dict[str, DrivenMetric], names: set[str]) -> Iterator[str]:
     for null in nulls:
-        earned = "its function was driven" if null.metric in driven else "not earned"
+        one = driven.get(null.metric)
+        earned = "its function was driven" if one is not None and one.answers else "not earned"
         yield f"{null.metric}: {null.how}; {earned}"
     for one in driven.values():
         if one.metric not in names:

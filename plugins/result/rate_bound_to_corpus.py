@@ -146,6 +146,10 @@ def _said(rate: QuotedRate, now: Count | None, corpus: CorpusFacts) -> Iterable[
     }
     today: Any = {name: value for name, value in values.items() if value != ""}
     yield f"counted now: {_named(msgspec.structs.replace(rate, **today), corpus.today)}"
+    if lacking and corpus.sha256:
+        yield "as the spec writes it: " + ", ".join(
+            f"{name} = {value!r}".replace("'", '"') for name, value in today.items()
+        )
 
 
 def _named(rate: QuotedRate, day: str = "") -> str:

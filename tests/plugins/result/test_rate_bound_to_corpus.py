@@ -75,3 +75,12 @@ def test_todays_rate_stands_beside_it_named_the_same_way():
         "counted now: under_floor_rate_run02 = 9.57% [5.12, 17.20] (Wilson, 95 %, 9/94) @ floor "
         "15.0, corpus sha256:aaaaaaaaaaaa, 2026-11-30"
     )
+
+
+def test_a_bare_rate_is_told_what_to_write():
+    records = [record(i, flags=("too_short",) if i < 9 else ()) for i in range(94)]
+    verdict = said({"flag": "too_short", "hits": None, "corpus_sha256": ""}, records=records)
+    assert verdict.evidence[-1] == (
+        'as the spec writes it: hits = 9, n = 94, low = 0.0512, high = 0.172, method = "wilson", '
+        f'corpus_sha256 = "{"a" * 64}"'
+    )
