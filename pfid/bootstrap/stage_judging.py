@@ -205,7 +205,7 @@ def _judged(
         evidence=verdict.evidence,
         remedy=remedy_of(check.runbook) if wrong else "",
         required=check.name not in how.optional,
-        blind_spot=paragraph_of(check.runbook, "Blind spot:"),
+        blind_spot=paragraph_of(check.runbook, "Blind spot:").replace("``", "`"),
     )
 
 

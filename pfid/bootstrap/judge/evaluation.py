@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pfid.adapters.python_introspection import PythonIntrospection
+from pfid.adapters.python_introspection import PROBES, PythonIntrospection
 from pfid.config.gates import GateSpec
 from pfid.config.model import Config
 from pfid.domain.interpreter import PythonAnswer
@@ -44,4 +44,5 @@ class Evaluation:
         named = os.path.expanduser(self.spec.python)  # noqa: PTH111 - before it is joined
         program = str(self.folder / named) if "/" in named else named
         python = PythonIntrospection(program or None, self.environ, str(self.folder))
-        return python.ask(question, {"folder": str(self.folder), **asked}, deadline_s=deadline_s)
+        known = {"folder": str(self.folder), "probes": str(PROBES), **asked}
+        return python.ask(question, known, deadline_s=deadline_s)

@@ -19,7 +19,7 @@ from pfid.spec.ports.results import Arm, ResultFacts
 TONES: Final = {Outcome.FAIL: "bad", Outcome.UNKNOWN: "wait", Outcome.PASS: "good"}
 MORE_STYLE: Final = """\
 .bar-other{fill:var(--dim);opacity:.75}.line-other{stroke:var(--dim);stroke-width:1.5}
-.band{fill:var(--bad-bg)}.trip{stroke:var(--bad);stroke-width:1.5}
+td{overflow-wrap:break-word}.band{fill:var(--bad-bg)}.trip{stroke:var(--bad);stroke-width:1.5}
 """
 FAMILIES_MAX: Final = 8
 METRICS_MAX: Final = 12
