@@ -265,3 +265,43 @@ def test_what_is_no_file_stays_words_and_half_a_digest_is_refused(ledger):
     done = call("add", "l", *NEW, "--describes", "manifest.json@sha256:abc")
     assert done.exit_code == 2
     assert "FILE@sha256:64 hexadecimal digits" in done.stderr
+
+
+def test_what_people_read_is_no_json(ledger):
+    done = call("init", "--ledger", "other.toml")
+    assert (done.stdout, "other.toml: " in done.stderr) == ("", True)
+    done = call("add", "k", *NEW)
+    assert (done.stdout, done.stderr.strip()) == ("", "claims.toml: k is 145.5 s")
+    assert not call("check").stdout.startswith("{")
+
+
+def test_a_claim_in_words_is_named_by_its_words_and_an_end_of_a_range_by_both(ledger):
+    call("add", "w", "--text", "flex attention is live", "--measured", "run 2")
+    again = call("add", "w", "--text", "it is not", "--measured", "run 2")
+    assert "w stands as flex attention is live" in again.stderr
+    call("add", "r", "--text", "t", "--figure", "9.49..14.07", "--unit", "%", "--measured", "m")
+    assert load_claims(ledger).of("r")[0].ends == (9.49, 14.07)
+    assert "r stands as 9.49..14.07 %" in call("add", "r", *NEW).stderr
+    done = told("supersede", "r", *SAID, "--was", "9.49..14.07", "--withdrawn")
+    assert done["superseded"]["figure"] == [9.49, 14.07]
+    assert "nothing stands about r" in call("why", "r").stderr
+    assert "nothing stands" not in call("why", "w").stderr
+
+
+def test_a_key_that_is_near_no_other_is_told_no_other(ledger):
+    call("add", "rebuild_time", *NEW)
+    assert "; near it: rebuild_time" in call("why", "rebuild_tim").stderr
+    assert "near it" not in call("why", "zzzzzz").stderr
+
+
+def test_a_dead_end_that_was_not_measured_is_refused(ledger):
+    done = call("add", "k", *OLD, "--expires", "2999-01-01", "--negative")
+    assert "only what was measured is a dead end" in done.stderr
+    assert told("add", "k", *NEW, "--negative")["claim"]["status"] == "negative"
+
+
+def test_an_artefact_outside_is_named_by_its_whole_path(ledger, tmp_path):
+    outside = tmp_path.parent / f"{tmp_path.name}-outside.json"
+    outside.write_text("{}")
+    claim = told("add", "k", *NEW, "--artefact", str(outside))["claim"]
+    assert claim["source"]["file"] == str(outside)
