@@ -80,6 +80,6 @@ def test_latent_heads_are_counted_as_they_are_seen():
 
 
 def test_more_keys_than_queries_turn_no_bounds_round():
-    shape = replace(DENSE, hidden=64, norms=2, norms_behind=0)
+    shape = replace(DENSE, hidden=64, norms=2, norms_behind=0, head_norms=False)
     found = kept(attending(heads=2, kv_heads=32), shape)
     assert found.low <= found.high
