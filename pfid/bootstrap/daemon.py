@@ -67,7 +67,7 @@ from pfid.daemon.parts import Parts
 from pfid.daemon.ports import Ports
 from pfid.domain.errors import ConfigError, PfidError
 from pfid.domain.snapshot import SamplerView
-from pfid.host.configured_checks import problems_of_checks
+from pfid.host.configured_checks import problems_of_watch
 
 SHOWN_EVENTS: Final = 200
 SWITCH_S: Final = 0.0001
@@ -203,7 +203,7 @@ def build(place: Place, config: Config, environ: MutableMapping[str, str]) -> Da
         ListenError: if the page's address cannot be had.
         ConfigError: if the configuration speaks of checks or limits that nobody has.
     """
-    if problems := problems_of_checks(config):
+    if problems := problems_of_watch(config):
         raise ConfigError(problems)
     _raise_descriptor_limit()
     # A thread that wants to speak waits so long at most for one that computes.

@@ -12,7 +12,7 @@ from pfid.config.load import ConfigFile
 from pfid.config.model import Config
 from pfid.daemon.core import Core
 from pfid.daemon.ports import LogPort
-from pfid.host.configured_checks import problems_of_checks
+from pfid.host.configured_checks import problems_of_watch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +43,7 @@ class Reloading:
         Raises:
             ConfigError: with all that is wrong; the old one stays.
         """
-        config = self.file.load(problems_of_checks)
+        config = self.file.load(problems_of_watch)
         certificates = self.certificates(config)
         return Prepared(config=config, enter=lambda: self._enter(config, certificates))
 

@@ -1,14 +1,15 @@
 """What a configuration says about checks, held against the checks there are."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import fields
 from difflib import get_close_matches
 
 from pfid.config.model import Config
 from pfid.domain.errors import CheckDefinitionError
-from pfid.host.registry import Where, discover
+from pfid.host.foreign import foreign_plugins
+from pfid.host.shipped import load_shipped, shipped_sources
 from pfid.policy.configured import with_limits
-from pfid.spec.check import AnyCheck
+from pfid.spec.check import AnyCheck, Stage
 
 
 def problems_of_checks(config: Config) -> tuple[str, ...]:
@@ -17,18 +18,39 @@ def problems_of_checks(config: Config) -> tuple[str, ...]:
     A name that is not a shipped check may belong to a third-party plugin, which is not loaded
     here; it is taken for wrong only if there is no such plugin.
     """
+    return _problems_of(config, tuple(Stage))
+
+
+def problems_of_watch(config: Config) -> tuple[str, ...]:
+    """Likewise, without the limits of checks of other stages than ``watch``.
+
+    Those load what a daemon has no use for, and what its sandbox kills it for: numpy's arithmetic
+    asks the kernel where its memory lies.
+    """
+    return _problems_of(config, (Stage.WATCH,))
+
+
+def _problems_of(config: Config, stages: Collection[Stage]) -> tuple[str, ...]:
     if not config.checks:
         return ()
-    registry = discover(Where(directories=config.plugins.directories))
-    known = {registered.check.name: registered.check for registered in registry.checks}
-    return tuple(_problems(config, known, elsewhere=bool(registry.foreign)))
+    known: dict[str, AnyCheck | None] = {}
+    for stage in Stage:
+        for source in shipped_sources(stage):
+            wanted = stage in stages and source.name in config.checks
+            found = load_shipped(source, stage)[0] if wanted else []
+            known[source.name] = found[0].check if found else None
+    foreign, _ = foreign_plugins(config.plugins.directories, with_entry_points=True)
+    return tuple(_problems(config, known, elsewhere=bool(foreign)))
 
 
-def _problems(config: Config, known: dict[str, AnyCheck], *, elsewhere: bool) -> Iterator[str]:
+def _problems(
+    config: Config, known: Mapping[str, AnyCheck | None], *, elsewhere: bool
+) -> Iterator[str]:
     for name, options in config.checks.items():
         if name in known:
-            for limit, value in options.limits.items():
-                yield from _limit_problems(known[name], limit, value)
+            if (check := known[name]) is not None:
+                for limit, value in options.limits.items():
+                    yield from _limit_problems(check, limit, value)
         elif not elsewhere:
             yield f"checks.{name}: no such check{_near(name, list(known))}"
 
