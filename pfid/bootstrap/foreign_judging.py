@@ -25,7 +25,7 @@ from pfid.spec.world import World
 from pfid.wire.plugins import CheckInfo
 from pfid.wire.worlds import world_data, world_from
 
-RESTART_S: Final = 10.0
+RESTART_S: Final = 60.0
 """How long a check waits for the worker that another one has ended."""
 _ROUND_S: Final = 0.1
 

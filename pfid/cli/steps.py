@@ -134,8 +134,8 @@ def _print_tables(reports: list[LogReport]) -> None:
 def _status(reports: list[LogReport], unread: int) -> Exit:
     found = any(report.segments for report in reports)
     if not found and reports:
-        error(
-            "no step found; pfid knows bars and step lines as listed in the README, and log dicts"
-        )
-        error("that carry a step; for others give --regex NAME=PATTERN or --keys step=KEY")
+        error("no step found; pfid knows the lines of tqdm, transformers, Lightning, torchtitan,")
+        error("Megatron, DeepSpeed, nanoGPT, Composer; JSON lines and log dicts that carry a step;")
+        error("for others give --regex NAME=PATTERN or --keys step=KEY, and for the logs of runs")
+        error("[dialects.regex] in the configuration")
     return Exit.OK if found and not unread else Exit.UNKNOWN

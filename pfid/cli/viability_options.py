@@ -19,6 +19,8 @@ def _size(_: click.Context, __: click.Parameter, value: str | None) -> int | Non
         return None
     found = _SIZE.fullmatch(value.strip())
     size = 0
+    if found is not None and not found[2] and value.strip().replace(".", "").isdigit():
+        raise click.BadParameter(f"{value!r} has no unit; write {value.strip()}GiB")
     if found is not None:
         decimal = bool(found[2]) and not found[3] and value.strip().upper().endswith("B")
         base = 1000 if decimal else 1024

@@ -228,8 +228,8 @@ def test_log_dicts_alone_say_what_is_known_and_what_would_help(tmp_path: Path) -
     assert "the last one 3.5" in said
     assert "2 s a step on the average" in said
     assert "disable_tqdm=False" in said
-    assert "log dicts" in result.stderr
-    assert "that carry a step" in result.stderr
+    assert "log dicts that carry a step" in result.stderr
+    assert "[dialects.regex]" in result.stderr
 
 
 def test_log_dicts_that_carry_a_step_are_a_segment(tmp_path: Path) -> None:

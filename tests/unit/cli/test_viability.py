@@ -293,6 +293,7 @@ def test_escapes_in_names_reach_no_terminal(tmp_path):
     [
         ("--gpu-memory", "many"),
         ("--gpu-memory", "0"),
+        ("--gpu-memory", "80"),
         ("--gpu-memory", "nanGiB"),
         (),
         ("--gpu-memory", "80GiB", "--seq", "0"),
