@@ -109,12 +109,16 @@ def test_training():
 """
 
 
-TORCHRUN = ("-m", "torch.distributed.run", "--nproc_per_node=2")
+TORCHRUN = ("-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2")
 ACCELERATE = (
     *("-m", "accelerate.commands.accelerate_cli", "launch", "--num_processes=2", "--multi_gpu"),
     *("--num_machines=1", "--mixed_precision=no", "--dynamo_backend=no"),
+    "--main_process_port=0",
 )
-"""Its name for more than one process, whatever they compute on."""
+"""Each on a port that is free, not on the one that all take.
+
+``--multi_gpu`` is accelerate's name for more than one process, whatever they compute on.
+"""
 
 
 @pytest.mark.parametrize(
