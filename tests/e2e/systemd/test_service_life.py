@@ -24,6 +24,7 @@ PLUGINS = "/etc/pfid/plugins"
 
 def said_since_start(box):
     """The journal of the unit's present life, systemd's own lines about it among them."""
+    box.root("journalctl", "--sync")
     life = box.show(UNIT, "InvocationID")
     which = (f"_SYSTEMD_INVOCATION_ID={life}", "+", f"INVOCATION_ID={life}")
     return box.root("journalctl", "--no-pager", "--output=cat", *which).stdout.splitlines()
