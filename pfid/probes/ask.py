@@ -5,11 +5,17 @@
 A question is a file with one function, ``answer(asked)``, from a JSON object to a JSON object. The
 answer goes to descriptor 3, so that whatever a library prints is no part of it. This file keeps to
 what every Python 3 can read: an old one is to say which it is, not to stumble over the syntax.
+
+A launch waits for the first answer: what is loaded here is what the interpreter itself holds ready.
 """
 
 import os
-import signal
 import sys
+
+try:
+    from _signal import alarm  # type: ignore[import-not-found]  # `signal` loads enumerations too
+except ImportError:
+    from signal import alarm
 
 ANSWER_FD = 3
 GRACE_S = 10
@@ -17,13 +23,12 @@ GRACE_S = 10
 
 if __name__ == "__main__":
     QUESTION, FOLDER, IMPORTS, SECONDS = sys.argv[1:5]
-    signal.alarm(int(float(SECONDS)) + GRACE_S)
+    alarm(int(float(SECONDS)) + GRACE_S)
     # The probes are no library: a file here may bear the name of a standard module.
     # (pathlib would cost as much as all the rest.)
     if os.path.realpath(sys.path[0]) == os.path.dirname(os.path.realpath(__file__)):  # noqa: PTH120
         del sys.path[0]
     import json
-    import traceback
 
     ANSWER = {
         "pfid": 1,
@@ -41,6 +46,8 @@ if __name__ == "__main__":
                 exec(compile(FILE.read(), QUESTION, "exec"), FOUND)  # noqa: S102 - a file of ours
             ANSWER["answer"] = json.loads(json.dumps(FOUND["answer"](ASKED)))  # type: ignore[operator]
         except (Exception, SystemExit):  # noqa: BLE001 - what a library may raise when imported
+            import traceback
+
             ANSWER["raised"] = traceback.format_exc()[-4000:]
     TEXT = json.dumps(ANSWER).encode("ascii")
     while TEXT:
