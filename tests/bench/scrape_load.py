@@ -1,9 +1,11 @@
 """Many runs, many scrapers, and clients that mean no good: what a scrape and the loop notice.
 
 First the page alone: 500 runs and 8 GPUs, rendered and fetched. Then a real daemon that watches
-as many real processes on 8 GPUs of the stand-in for NVML, 50 scrapers at once, and beside them
-silent clients and a slow loris; the loop's own answer to a question over the control socket is
-timed before and meanwhile. ``--daemon`` leaves the page alone out.
+as many real processes on 8 GPUs of the stand-in for NVML. The loop's own answer to a question over
+the control socket is timed while nobody scrapes; while one scraper comes every five seconds; while
+50 scrapers, silent clients and a slow loris load an unrelated server with as large a page; and
+while they load pfid. What the third row has beyond the first is the machine's, what the fourth has
+beyond the third is pfid's. ``--daemon`` leaves the page alone out.
 """
 
 import gzip
@@ -17,20 +19,19 @@ import threading
 import time
 import urllib.request
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
+from gpu_snapshot import with_gpus
 from page import NOW_S, _snapshot
 from scratch_daemon import ScratchDaemon, end, sleepers
+from unrelated_server import UnrelatedServer
 
 from pfid.adapters.http_server import PageServer
 from pfid.adapters.page import Page, live_text
 from pfid.adapters.status_page import status_page
 from pfid.bootstrap.daemon import settle_memory
+from pfid.bootstrap.page_joint import SCRAPED_WITHIN_S
 from pfid.config.address import Address
-from pfid.domain.gpu import GpuFacts, GpuSample, PowerSource
-from pfid.domain.gpu_view import GpusView, GpuView, HolderView
-from pfid.domain.snapshot import Snapshot
 from pfid.wire.control import GetRun
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "nvml_shim"))
@@ -44,8 +45,16 @@ SCRAPES = 300
 SCRAPERS = 50
 SCRAPE_EVERY_S = 1.0
 LOAD_S = 15.0
+ASKED_S = LOAD_S - 3.0
+TURNS = 3
+"""How often every load is tried, one after the other: a machine changes while one looks."""
+POLITE_EVERY_S = 5.0
 LIMIT_MS = 25.0
 SLOW, SILENT = 10, 10
+NOBODY = "loop, nobody scrapes"
+POLITE = "loop, one scraper every 5 s"
+UNRELATED = "loop, unrelated server loaded"
+PFID = "loop, pfid loaded"
 
 
 def main() -> int:
@@ -73,7 +82,7 @@ def _pages() -> None:
 
 def _page(runs: int) -> None:
     page = Page(exported_runs_max=10_000)
-    snapshots = [_with_gpus(_snapshot(runs, NOW_S + i), NOW_S + i) for i in range(ROUNDS)]
+    snapshots = [with_gpus(_snapshot(runs, NOW_S + i), NOW_S + i, GPUS) for i in range(ROUNDS)]
     page.render(snapshots[0])
     settle_memory()
     turns = iter(snapshots)
@@ -114,21 +123,67 @@ def _daemon(runs: int, shim: Shim) -> None:
 
             _until_held(url, runs)
             time.sleep(2.0)
-            quiet = _for(ask, 5.0)
             alone = _timed(lambda: _fetch(url), 50)
-            loaded, reports = _under_load(url, ask)
+            with UnrelatedServer(_packed(url)) as unrelated:
+                rows, reports = _loads(url, unrelated.url, ask)
             print(
                 f"a daemon with {runs} real runs on {GPUS} GPUs; {SCRAPERS} scrapers, each every "
                 f"{SCRAPE_EVERY_S:g} s, {SLOW} slow-loris and {SILENT} silent clients"
             )
-            print("  milliseconds                         p50      p99      max")
-            _line("loop answers, nobody scrapes", quiet)
-            _line("loop answers, under that load", loaded)
+            print(f"  {'milliseconds':<35}{'p50':>9}{'p99':>9}{'max':>9}{'p99 to nobody':>17}")
+            for name, values in rows.items():
+                _line(name, values, _rank(rows[NOBODY], 0.99))
             _line("scrape, alone", alone)
-            _line("scrape, all of them", [1000 * s for s in reports["seconds"]])
-            print(f"  scrapes {len(reports['seconds'])}, failed {reports['failed']}")
+            for name, report in reports.items():
+                loaded = name.removeprefix("loop, ")
+                _line(f"scrape, {loaded}", [1000 * s for s in report["seconds"]])
+                print(f"    scrapes {len(report['seconds'])}, failed {report['failed']}")
+            own = _rank(rows[PFID], 0.99) / _rank(rows[UNRELATED], 0.99)
+            print(f"  loop answers, p99, pfid scraped to the unrelated server scraped: {own:.2f}")
     finally:
         end(processes)
+
+
+def _loads(
+    url: str, unrelated: str, ask: Callable[[], None]
+) -> tuple[dict[str, list[float]], dict[str, dict[str, list[float]]]]:
+    """Each load in turn, several times; what the loop took and what the scrapes did, by load."""
+    rows: dict[str, list[float]] = {NOBODY: [], POLITE: [], UNRELATED: [], PFID: []}
+    reports: dict[str, dict[str, list[float]]] = {
+        UNRELATED: {"seconds": [], "failed": 0},
+        PFID: {"seconds": [], "failed": 0},
+    }
+    time.sleep(SCRAPED_WITHIN_S + 1.0)
+    rows[NOBODY] = _for(ask, TURNS * ASKED_S)
+    for _ in range(TURNS):
+        rows[POLITE] += _politely(url, ask)
+        for name, at in ((UNRELATED, unrelated), (PFID, url)):
+            seen, said = _under_load(at, ask)
+            rows[name] += seen
+            reports[name] = {key: reports[name][key] + said[key] for key in said}
+    return rows, reports
+
+
+def _politely(url: str, ask: Callable[[], None]) -> list[float]:
+    over = threading.Event()
+
+    def scrape() -> None:
+        while not over.wait(POLITE_EVERY_S):
+            _fetch(url)
+
+    one = threading.Thread(target=scrape)
+    one.start()
+    seen = _for(ask, ASKED_S)
+    over.set()
+    one.join()
+    return seen
+
+
+def _packed(url: str) -> bytes:
+    request = urllib.request.Request(url, headers={"Accept-Encoding": "gzip"})
+    with urllib.request.urlopen(request, timeout=10) as answer:
+        body: bytes = answer.read()
+    return body
 
 
 def _under_load(url: str, ask: Callable[[], None]) -> tuple[list[float], dict[str, list[float]]]:
@@ -141,7 +196,7 @@ def _under_load(url: str, ask: Callable[[], None]) -> tuple[list[float], dict[st
         [sys.executable, __file__, "--scrape", url], stdout=subprocess.PIPE
     ) as scrapers:
         time.sleep(1.0)
-        seen = _for(ask, LOAD_S - 3.0)
+        seen = _for(ask, ASKED_S)
         said, _ = scrapers.communicate(timeout=60)
     over.set()
     drips.join()
@@ -230,49 +285,10 @@ def _rank(values: list[float], share: float) -> float:
     return ordered[min(int(len(ordered) * share), len(ordered) - 1)]
 
 
-def _line(name: str, values: list[float]) -> None:
+def _line(name: str, values: list[float], beside: float | None = None) -> None:
     figures = "".join(f"{_rank(values, share):9.2f}" for share in (0.5, 0.99, 1.0))
-    print(f"  {name:<30}{figures}")
-
-
-def _with_gpus(snapshot: Snapshot, at_s: float) -> Snapshot:
-    cards = tuple(_card(i, at_s, snapshot) for i in range(GPUS))
-    view = GpusView(up=True, driver="1", library="1", expected=GPUS, visible=GPUS, gpus=cards)
-    return replace(snapshot, gpus=view)
-
-
-def _card(index: int, at_s: float, snapshot: Snapshot) -> GpuView:
-    uuid = f"GPU-00000000-0000-0000-0000-{index:012d}"
-    held = snapshot.runs[index::GPUS]
-    holders = tuple(
-        HolderView(pid=1, memory_bytes=1 << 30, visible=True, run_id=view.run.run_id)
-        for view in held
-    )
-    sample = GpuSample(
-        uuid=uuid,
-        at_s=at_s,
-        utilization=0.9,
-        power_w=612.0,
-        power_source=PowerSource.ENERGY,
-        power_limit_w=700.0,
-        energy_j=at_s,
-        throttle=frozenset(),
-        memory_used_bytes=90 << 30,
-        temperature_c=61.0,
-        sm_activity=0.9,
-        tensor_activity=0.6,
-        dram_activity=0.4,
-        ecc_uncorrected=0,
-        processes=(),
-    )
-    facts = GpuFacts(
-        uuid=uuid,
-        index=index,
-        name="GPU",
-        pci_bus_id=f"0000:{index:02x}:00.0",
-        memory_total_bytes=141 << 30,
-    )
-    return GpuView(facts=facts, present=True, last=sample, holders=holders)
+    ratio = "" if beside is None else f"{_rank(values, 0.99) / beside:17.2f}"
+    print(f"  {name:<35}{figures}{ratio}")
 
 
 if __name__ == "__main__":
