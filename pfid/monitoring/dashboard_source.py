@@ -59,6 +59,9 @@ class Panel:
         unit: of its values.
         width: of 24.
         about: shown on hover.
+        empty: shown where there is nothing to show.
+        words: of ``WORDS``, what its values mean.
+        units: of a table's columns, by legend.
     """
 
     title: str
@@ -67,6 +70,9 @@ class Panel:
     unit: str
     width: int
     about: str
+    empty: str
+    words: str
+    units: Mapping[str, str]
 
 
 def rows() -> Iterator[tuple[str, tuple[Panel, ...]]]:
@@ -77,7 +83,8 @@ def rows() -> Iterator[tuple[str, tuple[Panel, ...]]]:
 
 
 def _read(panel: Mapping[str, Any]) -> Panel:
-    known = {"kind": "timeseries", "unit": "short", "width": 8, "about": ""}
+    known = {"kind": "timeseries", "unit": "short", "width": 8, "empty": "no data", "units": {}}
+    known["words"] = "answers" if panel.get("kind") == "statetimeline" else ""
     queries = tuple((_whole(q["expr"]), q["legend"]) for q in panel["queries"])
     return Panel(**{**known, **panel, "queries": queries})
 
@@ -136,13 +143,14 @@ def _panel(panel: Panel) -> Any:
         .description(panel.about)
         .datasource(SOURCE)
         .unit(panel.unit)
+        .no_value(panel.empty)
         .span(panel.width)
         .height(8)
     )
     for query in _targets(panel):
         made = made.with_target(query)
-    if panel.kind == "statetimeline":
-        made = made.mappings([_ANSWERS])
+    if panel.words:
+        made = made.mappings([WORDS[panel.words]])
     if panel.kind == "table" and len(panel.queries) > 1:
         made = _joined(made, panel)
     return made
@@ -153,9 +161,17 @@ def _joined(made: Any, panel: Panel) -> Any:
     made = made.with_transformation(
         DataTransformerConfig(id_val="joinByField", options={"byField": "run", "mode": "outer"})
     )
+    hidden = dict.fromkeys((*_TIMES, "job"), True)
+    made = made.with_transformation(
+        DataTransformerConfig(id_val="organize", options={"excludeByName": hidden})
+    )
     for number, (_, legend) in enumerate(panel.queries):
-        named = [DynamicConfigValue(id_val="displayName", value=legend)]
-        made = made.override_by_query(_ref(number), named)
+        named = [
+            DynamicConfigValue(id_val="displayName", value=legend),
+            DynamicConfigValue(id_val="unit", value=panel.units.get(legend, panel.unit)),
+        ]
+        # Joined, they are of one frame: a query's own name finds no column any more.
+        made = made.override_by_name(f"Value #{_ref(number)}", named)
     return made
 
 
@@ -174,12 +190,37 @@ def _ref(number: int) -> str:
     return chr(ord("A") + number)
 
 
-_ANSWERS: Final = ValueMap(
-    options={
-        "0": ValueMappingResult(text="no", color="green", index=0),
-        "1": ValueMappingResult(text="yes", color="red", index=1),
-    }
-)
+_TIMES: Final = ("Time", *(f"Time {number}" for number in range(1, 10)))
+"""What joining calls the moments of the queries: all the same one."""
+
+
+def _words(*named: tuple[str, str], first: int = 0) -> ValueMap:
+    """What a value is called and its colour, counted from ``first``."""
+    return ValueMap(
+        options={
+            str(first + i): ValueMappingResult(text=text, color=color, index=i)
+            for i, (text, color) in enumerate(named)
+        }
+    )
+
+
+WORDS: Final = {
+    "answers": _words(("no", "green"), ("yes", "red")),
+    "blind": _words(("no", "green"), ("yes", "orange")),
+    "held": _words(("no", "green"), ("held back", "orange")),
+    "reached": _words(("down", "red"), ("up", "green")),
+    "states": _words(
+        ("starting", "blue"),
+        ("running", "green"),
+        ("stalled", "orange"),
+        ("suspended", "yellow"),
+        ("exited", "text"),
+        ("failed", "red"),
+        ("killed", "dark-red"),
+        ("lost", "purple"),
+        first=1,
+    ),
+}
 
 if __name__ == "__main__":
     sys.stdout.write(build())

@@ -180,7 +180,7 @@ class Monitoring:
 class Fleet:
     """Boxes, each with a daemon on a port of its own, under one Prometheus."""
 
-    def __init__(self, first: Any, count: int) -> None:
+    def __init__(self, first: Any, count: int, more: str) -> None:
         self.boxes = [first]
         for number in range(1, count):
             folder = first.folder / f"box-{number}"
@@ -188,7 +188,7 @@ class Fleet:
             self.boxes.append(type(first)(folder))
         self.ports = [free_port() for _ in self.boxes]
         for box, port in zip(self.boxes, self.ports, strict=True):
-            box.configure(CONFIG.format(port=port))
+            box.configure(CONFIG.format(port=port) + more)
             box.environ["STATE_DIRECTORY"] = str(box.folder / "daemon")
         self.daemons = [
             box.start("daemon", "--config", str(box.folder / "pfid.toml")) for box in self.boxes
@@ -213,11 +213,11 @@ class Fleet:
 
 @pytest.fixture
 def fleet(place):
-    """Start a fleet of so many boxes."""
+    """Start a fleet of so many boxes; ``more`` is added to what each is configured with."""
     made = []
 
-    def start(count: int = 1) -> Fleet:
-        made.append(Fleet(place, count))
+    def start(count: int = 1, more: str = "") -> Fleet:
+        made.append(Fleet(place, count, more))
         return made[-1]
 
     yield start

@@ -1,0 +1,70 @@
+"""What a person meets on the dashboard: each panel says what it is, and what emptiness means."""
+
+import json
+
+import pytest
+
+from pfid.domain.run import RunState
+from pfid.monitoring.dashboard import dashboard_text
+
+DASHBOARD = json.loads(dashboard_text())
+PANELS = {p["title"]: p for p in DASHBOARD["panels"] if p["type"] != "row"}
+NO_GPU = "pfid sees no GPU here"
+
+
+def of_row(title):
+    """Titles of the panels below a row's."""
+    found, inside = [], False
+    for panel in DASHBOARD["panels"]:
+        if panel["type"] == "row":
+            inside = panel["title"] == title
+        elif inside:
+            found.append(panel["title"])
+    return found
+
+
+def test_every_panel_stands_there_once():
+    assert len(PANELS) == sum(p["type"] != "row" for p in DASHBOARD["panels"])
+
+
+@pytest.mark.parametrize("title", PANELS)
+def test_a_panel_has_a_sentence_a_unit_and_a_word_for_nothing(title):
+    panel = PANELS[title]
+    defaults = panel["fieldConfig"]["defaults"]
+    assert panel["description"].endswith(".")
+    assert defaults["unit"]
+    assert defaults["noValue"]
+    assert all(t["legendFormat"] or panel["type"] == "table" for t in panel["targets"])
+
+
+def test_a_box_without_gpus_looks_like_one_and_not_like_a_fault():
+    said = {t: PANELS[t]["fieldConfig"]["defaults"]["noValue"] for t in of_row("GPUs")}
+    assert len(said) >= 10
+    of_cards = {t: s for t, s in said.items() if t not in {"Throttling", "Xid errors"}}
+    assert all(s.startswith(NO_GPU) for s in of_cards.values()), of_cards
+    assert "no data" not in said.values()
+
+
+def test_a_column_of_the_runs_is_called_what_its_query_is_called():
+    """Joined they are one frame: Grafana calls the figures ``Value #A`` and so on."""
+    panel = PANELS["Who the runs are"]
+    named = {
+        o["matcher"]["options"]: next(
+            p["value"] for p in o["properties"] if p["id"] == "displayName"
+        )
+        for o in panel["fieldConfig"]["overrides"]
+        if o["matcher"]["id"] == "byName"
+    }
+    assert named == {f"Value #{t['refId']}": t["legendFormat"] for t in panel["targets"]}
+
+
+def test_every_state_of_a_run_has_a_figure_a_word_and_a_colour():
+    panel = PANELS["State of each run"]
+    (words,) = panel["fieldConfig"]["defaults"]["mappings"]
+    (target,) = panel["targets"]
+    called = {int(value): said["text"] for value, said in words["options"].items()}
+    assert sorted(called.values()) == sorted(s.value for s in RunState)
+    for value, state in called.items():
+        assert f'{value} * pfid_run_state{{job="$job",instance=~"$instance"' in target["expr"]
+        assert f'state="{state}"' in target["expr"].split(f"{value} * ")[1].split("}")[0]
+    assert len({said["color"] for said in words["options"].values()}) == len(called)
