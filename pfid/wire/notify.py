@@ -22,6 +22,7 @@ class NotifyOrder(msgspec.Struct, frozen=True, kw_only=True):
         webhook: URL that gets a notice as JSON; "" for none.
         secret_file: holds what the webhook is shown as bearer token; "" for none.
         plugins: that may implement ``pfid_notify``.
+        hung_s: a channel that takes longer with one notice is hung, and the process ends.
     """
 
     state_file: str
@@ -31,6 +32,7 @@ class NotifyOrder(msgspec.Struct, frozen=True, kw_only=True):
     webhook: str = ""
     secret_file: str = ""
     plugins: list[PluginPlaces] = []
+    hung_s: float = 60.0
 
 
 class NotifyReport(msgspec.Struct, frozen=True, kw_only=True):

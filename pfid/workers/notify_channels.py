@@ -2,7 +2,7 @@
 
 import importlib
 import json
-import subprocess
+import re
 import urllib.request
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
@@ -16,9 +16,11 @@ from pfid.domain.errors import PfidError
 from pfid.spec import hookspecs
 from pfid.spec.notice import Notice
 from pfid.wire.notify import NotifyOrder, PluginPlaces
+from pfid.workers.notify_command import run
 from pfid.workers.plugin_collect import load_file
 
 TIMEOUT_S: Final = 20.0
+_TOKEN: Final = re.compile(rb"[!-~]+")
 PROBLEM_CHARS: Final = 200
 
 
@@ -44,17 +46,9 @@ class CommandHook:
     @hookspecs.hookimpl
     def pfid_notify(self, notice: Notice) -> None:
         """Tell one."""
-        done = subprocess.run(  # noqa: S603 - the operator's own program
-            self._command,
-            input=body(notice),
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            timeout=TIMEOUT_S,
-            check=False,
-        )
-        if done.returncode:
-            said = done.stderr.decode(errors="replace").strip()[-PROBLEM_CHARS:]
-            raise NotToldError(f"{self._command[0]} ended with {done.returncode}: {said}")
+        status, said = run(self._command, body(notice))
+        if status:
+            raise NotToldError(f"{self._command[0]} ended with {status}: {said[-PROBLEM_CHARS:]}")
 
 
 class WebhookHook:
@@ -70,11 +64,18 @@ class WebhookHook:
         """Tell one."""
         headers = {"Content-Type": "application/json", "User-Agent": "pfid"}
         if self._secret_file:
-            secret = Path(self._secret_file).read_text(encoding="utf-8").strip()
-            headers["Authorization"] = f"Bearer {secret}"
+            headers["Authorization"] = f"Bearer {_secret(self._secret_file)}"
         request = urllib.request.Request(self._url, data=body(notice), headers=headers)  # noqa: S310 - http(s) alone, held by the configuration
         with _opener.open(request, timeout=TIMEOUT_S) as answer:
             answer.read(1024)
+
+
+def _secret(file: str) -> str:
+    """The token, one that can stand in a header: what cannot would be quoted in a failure."""
+    found = Path(file).read_bytes().strip()
+    if not _TOKEN.fullmatch(found):
+        raise NotToldError(f"{file} holds no token: one line of printable ASCII without blanks")
+    return found.decode()
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):

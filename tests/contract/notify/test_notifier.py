@@ -1,7 +1,9 @@
 """The notifier's own process: told once, in order, again after a failure, on after a restart."""
 
+import contextlib
 import json
 import signal
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -222,6 +224,70 @@ def test_a_channel_that_hangs_does_not_hold_the_others(notifier, state, webhook,
     following(tmp_path, "webhook")
     event = state.event()
     until("the other channel", lambda: ids(webhook) == [event])
+
+
+@pytest.fixture
+def dripping():
+    """A server that answers its first client a byte at a time and never to the end."""
+    got, over = [], threading.Event()
+    listener = socket.create_server(("127.0.0.1", 0))
+    listener.settimeout(0.2)
+
+    def serve():
+        while not over.is_set():
+            try:
+                client, _ = listener.accept()
+            except TimeoutError:
+                continue
+            with client:
+                got.append(client.recv(65_536))
+                client.sendall(b"HTTP/1.1 200 OK\r\nX-Slow: ")
+                while len(got) == 1 and not over.wait(0.05):
+                    try:
+                        client.sendall(b"x")
+                    except OSError:
+                        break
+                with contextlib.suppress(OSError):
+                    client.sendall(b"\r\nContent-Length: 0\r\n\r\n")
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    yield f"http://127.0.0.1:{listener.getsockname()[1]}/", got
+    over.set()
+    thread.join()
+    listener.close()
+
+
+def test_a_webhook_that_answers_for_ever_is_a_failure_and_tried_again(
+    notifier, state, dripping, tmp_path
+):
+    url, got = dripping
+    process = notifier(webhook=url, hung_s=1.0)
+    following(tmp_path, "webhook")
+    event = state.event()
+    told = lambda: json.loads((tmp_path / "told.json").read_text())["webhook"] == event  # noqa: E731
+    until("it is taken in the end", told)
+    assert len(got) == 2
+    assert ("webhook", "hangs: it has not taken a notice within 1 s") in process.said
+    assert ("all", "the notifier ended with 4") in process.said
+    until("counted", lambda: process.counts()["webhook"] == (2, 1))
+
+
+@pytest.mark.parametrize("bad", ["two\nlines", "", "a b", "sécret", "x\0y"])
+def test_a_secret_that_cannot_be_sent_is_said_without_being_shown(
+    notifier, state, webhook, tmp_path, bad
+):
+    secret = tmp_path / "token"
+    secret.write_text(bad)
+    process = notifier(webhook=webhook.url, secret_file=str(secret))
+    following(tmp_path, "webhook")
+    state.event()
+    until("the failure", lambda: process.said)
+    assert "holds no token" in process.said[0][1]
+    assert not bad or bad not in str(process.said)
+    assert webhook.got == []
+    secret.write_text("good")
+    until("the notice, once it is mended", lambda: webhook.got)
 
 
 def test_a_plugins_channel_is_told_and_a_broken_one_is_named(notifier, state, tmp_path):
