@@ -17,6 +17,37 @@ _STACKED_AS: Final = {
     "gate_proj": "gate_up_proj", "up_proj": "gate_up_proj", "down_proj": "down_proj",
     "w1": "gate_up_proj", "w3": "gate_up_proj", "w2": "down_proj",
 }  # fmt: skip
+_SECOND_HALF: Final = ("up_proj", "w3")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where a tensor lies in what a module adapts.
+
+    Attributes:
+        module: path of the module, as the adapter has it.
+        expert: which of stacked matrices the tensor is a part of; None if it is all of them.
+        experts: how many are stacked there.
+        half: which part of its matrix it is, where gate and up are one.
+        halves: how many parts that has.
+    """
+
+    module: str
+    expert: int | None = None
+    experts: int = 1
+    half: int = 0
+    halves: int = 1
+
+    def within(
+        self, shape: Sequence[int], runs: Sequence[tuple[int, int]]
+    ) -> tuple[tuple[int, ...], tuple[tuple[int, int], ...]]:
+        """The shape of the whole, and runs of elements of the tensor as they lie in it."""
+        if self.expert is None or len(shape) != 2:
+            return tuple(shape), tuple(runs)
+        rows, columns = shape
+        shift = (self.expert * self.halves + self.half) * rows * columns
+        whole = (self.experts, rows * self.halves, columns)
+        return whole, tuple((first + shift, count) for first, count in runs)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,10 +56,12 @@ class Targets:
 
     Attributes:
         tensors: names of tensors, each with the experts of it that are meant; all if empty.
+        places: of each tensor, by the modules it belongs to, where that can be told.
         unmatched: modules that no tensor belongs to.
     """
 
     tensors: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    places: Mapping[str, tuple[Place, ...]] = field(default_factory=dict)
     unmatched: tuple[str, ...] = ()
 
 
@@ -45,12 +78,15 @@ def targets_of(
     """
     lookup = _Lookup(tensors)
     found: dict[str, set[int] | None] = {}
+    places: dict[str, list[Place]] = {}
     unmatched = []
     for module in modules:
         hits = lookup.of(plain(module), parameters)
         if not hits:
             unmatched.append(module)
         for name, expert in hits:
+            if expert is None:
+                places.setdefault(name, []).append(lookup.place(module, name))
             known = found.setdefault(name, set())
             if expert is None or known is None:
                 found[name] = None
@@ -58,6 +94,7 @@ def targets_of(
                 known.add(expert)
     return Targets(
         tensors={name: frozenset(experts or ()) for name, experts in found.items()},
+        places={name: tuple(each) for name, each in places.items()},
         unmatched=tuple(unmatched),
     )
 
@@ -68,14 +105,32 @@ class _Lookup:
     def __init__(self, tensors: Iterable[str]) -> None:
         self._plain = {plain(name): name for name in tensors}
         self._experts: dict[str, list[tuple[str, str]]] = {}
+        self._leaves_of: dict[str, list[str]] = {}
         for short, name in self._plain.items():
             bare = short.removesuffix(".weight")
             single, stack = _ONE_EXPERT.match(bare), _STACK.match(bare)
             if single is not None:
                 leaf = _STACKED_AS.get(single["leaf"], single["leaf"])
                 self._experts.setdefault(single["of"], []).append((leaf, name))
+                self._leaves_of.setdefault(single["of"], []).append(single["leaf"])
             elif stack is not None and stack["leaf"]:
                 self._experts.setdefault(stack["of"], []).append((stack["leaf"], name))
+
+    def place(self, module: str, name: str) -> Place:
+        """Where a tensor lies in what a module adapts: in a stack where the module is one."""
+        single = _single(name)
+        if single is None or _single(module) is not None:
+            return Place(module=module)
+        of, n, leaf = single["of"], int(single["n"]), single["leaf"]
+        beside = sum(stacked == leaf for stacked in self._leaves_of.get(of, ()))
+        joined = _STACKED_AS.get(leaf) == "gate_up_proj"
+        return Place(
+            module=module,
+            expert=n,
+            experts=beside,
+            half=int(leaf in _SECOND_HALF),
+            halves=2 if joined else 1,
+        )
 
     def of(self, module: str, parameters: Sequence[str]) -> list[tuple[str, int | None]]:
         """Tensors of a module, each with the one expert that is meant."""
@@ -101,3 +156,20 @@ def _leaves(module: str, parameters: Sequence[str]) -> set[str]:
     """Parameters of a module that the adapter's configuration names."""
     parts = [parameter.rpartition(".") for parameter in parameters]
     return {leaf for of, _, leaf in parts if not of or module.endswith(plain(of))}
+
+
+def unreached(idle: Iterable[str], live: Iterable[str]) -> frozenset[str]:
+    """Single experts that nothing changed though others of their layer changed.
+
+    Args:
+        idle: modules or tensors that hold what they held.
+        live: those that do not.
+    """
+    reached = {found["of"] for name in live if (found := _single(name)) is not None}
+    return frozenset(
+        name for name in idle if (found := _single(name)) is not None and found["of"] in reached
+    )
+
+
+def _single(name: str) -> re.Match[str] | None:
+    return _ONE_EXPERT.match(plain(name).removesuffix(".weight"))

@@ -9,6 +9,8 @@ _WRAPPERS: Final = frozenset(
     {"model", "language_model", "text_model", "transformer", "base_model", "module", "decoder"}
     | {"_orig_mod", "_fsdp_wrapped_module", "_checkpoint_wrapped_module", "base_layer"}
 )
+_NEWER: Final = {"block_sparse_moe": "mlp"}
+"""What transformers calls otherwise since it loads under other names than it saves."""
 _BUFFERS: Final = ("rotary_emb.inv_freq", "masked_bias", "position_ids", "rotary_pos_emb.inv_freq")
 _WRITERS: Final = re.compile(
     r"(?:^|\.)(?:o_proj|out_proj|wo|c_proj|dense|attn_output|linear_attn\.out_proj|down_proj|w2"
@@ -26,8 +28,9 @@ EMBEDDING: Final = re.compile(
 
 
 def plain(name: str) -> str:
-    """A name without the modules that only wrap others."""
-    return ".".join(part for part in name.split(".") if part not in _WRAPPERS)
+    """A name without the modules that only wrap others, and by the newer word for one."""
+    parts = (_NEWER.get(part, part) for part in name.split("."))
+    return ".".join(part for part in parts if part not in _WRAPPERS)
 
 
 def by_plain_name(names: Iterable[str]) -> dict[str, str]:

@@ -41,6 +41,13 @@ def _names(_: click.Context, __: click.Parameter, value: str) -> tuple[str, ...]
     help="The run that made ADAPTER. [default: the newest that declared it as its artefact]",
 )
 @click.option(
+    "--share",
+    type=click.FloatRange(-100, 100),
+    default=1.0,
+    metavar="N",
+    help="How much of the adapter was merged on purpose. [default: 1, all of it]",
+)
+@click.option(
     "--full", is_flag=True, help="Read every byte of the weights, and not some of each tensor."
 )
 @click.option(
@@ -56,7 +63,7 @@ def command(adapter: Path, target: Path, record: bool, as_json: bool, **asked: A
     What the tensors hold decides: names say nothing. The base is known from the run's launch
     ([provenance] base in its spec) or from a record beside the adapter (--record BASE ADAPTER,
     made when training begins or while the base lies there untouched). With --merged also whether
-    the merge changed what it should, and nothing else; without it whether a first save holds
+    the merge changed what it should, by what the adapter makes, and nothing else; without it whether a first save holds
     anything: an adapter whose factors are zero changes nothing. ADAPTER may be a save of the whole
     model too, and is held against TARGET then.
 
@@ -76,6 +83,7 @@ def command(adapter: Path, target: Path, record: bool, as_json: bool, **asked: A
         targets=asked["targets"],
         run=asked["run_id"],
         full=asked["full"],
+        share=asked["share"],
         environ=os.environ,
         say=note,
     )

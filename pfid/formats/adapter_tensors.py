@@ -18,6 +18,9 @@ _PART: Final = re.compile(
 _SAVED: Final = re.compile(
     r"\.(?:modules_to_save|original_module)(?:\.[^.]+)?(?=\.(?:weight|bias)$)"
 )
+_BIAS: Final = re.compile(r"\.lora_B(?:\.[^.]+)?\.bias$")
+_TOKENS: Final = re.compile(r"\.token_adapter$")
+"""Where PEFT hangs the rows of an embedding that were trained alone."""
 _FACTORS: Final = ("lora_A", "lora_B", "lora_embedding", "hada_w", "lokr_w", "oft_", "vera_lambda")
 _NOT_BY_FACTORS: Final = ("lora_magnitude_vector", "ia3_l")
 
@@ -30,11 +33,15 @@ class Adapted:
         module: its path, or the name of a tensor that is replaced whole.
         whole: whether it is replaced whole, and not by factors.
         factors: tensors of which none may be zero if it shall change anything.
+        parts: its tensors, each by the part of the method that it is.
+        name: the tensor that replaces one whole.
     """
 
     module: str
     whole: bool
     factors: tuple[str, ...] = ()
+    parts: tuple[tuple[str, str], ...] = ()
+    name: str = ""
 
 
 def adapted(names: Iterable[str]) -> tuple[Adapted, ...]:
@@ -43,13 +50,18 @@ def adapted(names: Iterable[str]) -> tuple[Adapted, ...]:
     saved = []
     for name in sorted(names):
         bare = _PREFIX.sub("", name)
+        if _BIAS.search(bare) is not None:
+            parts[_BIAS.sub(".bias", bare)] = {"bias": name}
+            continue
         found = _PART.search(bare)
         if found is None:
-            saved.append(Adapted(module=_SAVED.sub("", bare), whole=True))
+            saved.append(Adapted(module=_SAVED.sub("", bare), whole=True, name=name))
         else:
-            parts.setdefault(bare[: found.start()], {})[found["part"]] = name
+            module = _TOKENS.sub("", bare[: found.start()])
+            parts.setdefault(module, {})[found["part"]] = name
     by_factors = [
-        Adapted(module=module, whole=False, factors=_factors(of)) for module, of in parts.items()
+        Adapted(module=module, whole=False, factors=_factors(of), parts=tuple(of.items()))
+        for module, of in parts.items()
     ]
     return (*by_factors, *saved)
 

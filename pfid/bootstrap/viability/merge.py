@@ -30,6 +30,7 @@ class Merge:
         targets: names of modules that were trained; those of the adapter if empty.
         run: the run that made the adapter, where its provenance holds the base; "" to be found.
         full: whether every byte is compared.
+        share: of the adapter that was merged on purpose; 1 for all of it.
         environ: of the asker.
         say: told how far a long reading is.
     """
@@ -40,6 +41,7 @@ class Merge:
     targets: tuple[str, ...] = ()
     run: str = ""
     full: bool = False
+    share: float = 1.0
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
     say: Callable[[str], None] = lambda _: None
 

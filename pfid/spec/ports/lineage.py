@@ -68,12 +68,20 @@ class ChangedFacts:
         unmatched: of them those that no tensor of base and merged belongs to.
         targets: tensors that should differ.
         changed: of them those that do.
-        partial: of them stacked ones (experts) of which only some differ.
+        partial: of them stacked ones (experts) of which some do not differ that should.
+        unreached: experts that did not change though others of their layer did, and of which
+            nothing says that they should have; for an adapter those whose factors are zero.
+        idle: experts to which the adapter adds nothing.
         rounded: of them those that differ by rounding alone.
         untouched: tensors that should not differ.
         untouched_changed: of them those that do.
         untouched_rounded: of them those that differ by rounding alone.
         uncomparable: tensors of which one side is quantised, stacked otherwise or missing.
+        right: targets that moved by what the adapter makes.
+        scaled: that moved by another factor of it.
+        factor: that factor: the median; None if nothing is scaled.
+        otherwise: that moved another way.
+        amount_untold: why nobody can tell by how much targets should have moved, "" if one can.
         relative_median: how far a target moved, as a share of its size: the median.
         incomplete: files that are missing or cannot be read.
         examples: lines about what is wrong.
@@ -88,11 +96,18 @@ class ChangedFacts:
     targets: int = 0
     changed: int = 0
     partial: int = 0
+    unreached: int = 0
+    idle: int = 0
     rounded: int = 0
     untouched: int = 0
     untouched_changed: int = 0
     untouched_rounded: int = 0
     uncomparable: int = 0
+    right: int = 0
+    scaled: int = 0
+    factor: float | None = None
+    otherwise: int = 0
+    amount_untold: str = ""
     relative_median: float = 0.0
     incomplete: tuple[str, ...] = ()
     examples: tuple[str, ...] = ()

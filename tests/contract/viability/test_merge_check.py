@@ -107,7 +107,7 @@ def adapter(folder, modules=None, zero=(), **config):
         deltas[f"{module}.weight"] = b @ a
     entries = {n: ("float32", t.shape, t.tobytes()) for n, t in tensors.items()}
     (folder / "adapter_model.safetensors").write_bytes(file_of(entries))
-    said = {"peft_type": "LORA", "base_model_name_or_path": "acme/base", **config}
+    said = {"peft_type": "LORA", "base_model_name_or_path": "acme/base", "lora_alpha": 4, **config}
     (folder / "adapter_config.json").write_text(json.dumps(said))
     return folder, deltas
 
@@ -479,6 +479,8 @@ def test_a_merge_that_changed_nothing_fails(tune):
 
 def test_a_merge_lost_in_the_precision_it_was_saved_in_fails(tune):
     folder, base, of, deltas = tune
+    config = of / "adapter_config.json"
+    config.write_text(json.dumps(json.loads(config.read_text()) | {"lora_alpha": 4e-6}))
     faint = merged(deltas, scale=1e-6)
     saved = write(folder / "merged", faint, "BF16")
     assert changed(of, base, "--merged", saved, code=1)["reason"] == "rounding_only"
@@ -561,14 +563,29 @@ def moe():
     return single, stacked
 
 
+def stack_adapter(folder):
+    """An adapter on the stacked gates and ups, and what it makes of each expert's."""
+    folder.mkdir()
+    a, b = matrix(EXPERTS * 4, NARROW) * 10, matrix(64, 4 * EXPERTS) * 10
+    tensors = {
+        f"base_model.model.{AT}.lora_A.weight": ("float32", a.shape, a.tobytes()),
+        f"base_model.model.{AT}.lora_B.weight": ("float32", b.shape, b.tobytes()),
+    }
+    (folder / "adapter_model.safetensors").write_bytes(file_of(tensors))
+    said = {"peft_type": "LORA", "r": 4, "lora_alpha": 4}
+    said["target_parameters"] = ["mlp.experts.gate_up_proj"]
+    (folder / "adapter_config.json").write_text(json.dumps(said))
+    return folder, np.einsum("ore,eri->eoi", b.reshape(64, 4, EXPERTS), a.reshape(EXPERTS, 4, -1))
+
+
 def test_stacked_experts_must_all_differ(made):
     folder, _, _ = made
     _, stacked = moe()
     base = write(folder / "moe", BASE | stacked)
-    of, _ = adapter(folder / "moe-adapter", [AT], target_parameters=["mlp.experts.gate_up_proj"])
+    of, delta = stack_adapter(folder / "moe-adapter")
     run("--record", base, of, code=0)
     name = f"{AT}.gate_up_proj"
-    tuned = stacked[name] * 1.5
+    tuned = stacked[name] + delta
     whole = write(folder / "whole", BASE | stacked | {name: tuned})
     assert changed(of, base, "--merged", whole, code=0)["reason"] == "as_told"
     half = np.concatenate([tuned[:3], stacked[name][3:]])
@@ -582,9 +599,12 @@ def test_an_adapter_on_stacked_experts_means_each_single_one(made):
     folder, _, _ = made
     single, _ = moe()
     base = write(folder / "moe", BASE | single)
-    of, _ = adapter(folder / "moe-adapter", [AT], target_parameters=["mlp.experts.gate_up_proj"])
+    of, delta = stack_adapter(folder / "moe-adapter")
     run("--record", base, of, code=0)
-    tuned = {n: w * (1.5 if "down" not in n else 1) for n, w in single.items()}
+    tuned = dict(single)
+    for n in range(EXPERTS):
+        tuned[f"{AT}.{n}.gate_proj.weight"] = single[f"{AT}.{n}.gate_proj.weight"] + delta[n, :32]
+        tuned[f"{AT}.{n}.up_proj.weight"] = single[f"{AT}.{n}.up_proj.weight"] + delta[n, 32:]
     whole = write(folder / "whole", BASE | tuned)
     found = changed(of, base, "--merged", whole, code=0)
     assert found["reason"] == "as_told"
@@ -600,7 +620,69 @@ def test_an_adapter_on_single_experts_means_its_part_of_the_stack(made):
     tuned = stacked[f"{AT}.down_proj"].copy()
     tuned[[1, 4]] *= 1.5
     whole = write(folder / "whole", BASE | stacked | {f"{AT}.down_proj": tuned})
-    assert changed(of, base, "--merged", whole, code=0)["reason"] == "as_told"
+    found = changed(of, base, "--merged", whole, code=3)
+    assert found["reason"] == "amount_untold"
+    tuned[4] = stacked[f"{AT}.down_proj"][4]
+    some = write(folder / "some", BASE | stacked | {f"{AT}.down_proj": tuned})
+    assert changed(of, base, "--merged", some, code=1)["reason"] == "some_unchanged"
+
+
+def test_experts_of_a_whole_save_that_nothing_reached_are_unknown_and_a_layer_of_them_fails(made):
+    folder, _, _ = made
+    single, stacked = moe()
+    base = write(folder / "moe", BASE | single)
+    tuned = {n: w * 1.5 if w.ndim > 1 else w for n, w in (BASE | single).items()}
+    left = {n: w for n, w in single.items() if f"{AT}.2." in n}
+    found = changed(write(folder / "saved", tuned | left), base, code=3)
+    assert found["reason"] == "experts_unreached"
+    assert any(f"{AT}.2." in line for line in found["evidence"])
+    none = write(folder / "none", tuned | single)
+    assert changed(none, base)["reason"] == "some_unchanged"
+    base = write(folder / "stacks", BASE | stacked)
+    tuned = {n: w * 1.5 if w.ndim > 1 else w for n, w in (BASE | stacked).items()}
+    tuned[f"{AT}.down_proj"][3] = stacked[f"{AT}.down_proj"][3]
+    found = changed(write(folder / "saved-stacks", tuned), base, code=3)
+    assert found["reason"] == "experts_unreached"
+
+
+def test_a_first_save_with_experts_that_no_token_reached_is_unknown(tune):
+    folder, base, _, _ = tune
+    modules = [f"{AT}.{n}.down_proj" for n in range(3)]
+    some, _ = adapter(folder / "some-experts", modules, zero=modules[:1])
+    assert changed(some, base)["reason"] == "experts_unreached"
+    idle, _ = adapter(folder / "idle-experts", modules, zero=modules)
+    assert changed(idle, base)["reason"] == "adapter_zero"
+
+
+@pytest.mark.parametrize(
+    ("harm", "words"),
+    [
+        ({"lora_alpha": None}, "lora_alpha is not told"),
+        ({"lora_alpha": float("inf")}, "lora_alpha is not told"),
+        ({"peft_type": "LOHA"}, "of LOHA"),
+        ({"peft_type": ["\x1b"]}, "and not LORA"),
+        ({"init_lora_weights": "pissa_niter_4"}, "changed the base"),
+        ({"use_qalora": True}, "other products"),
+        ({"alpha_pattern": {"(q_proj": 9, "([a-z]+)*$": 4}, "lora_alpha": "4"}, "not told"),
+    ],
+)
+def test_how_much_a_merge_should_move_is_unknown_where_the_adapter_does_not_say(tune, harm, words):
+    folder, base, of, deltas = tune
+    config = of / "adapter_config.json"
+    config.write_text(json.dumps(json.loads(config.read_text()) | harm))
+    found = changed(of, base, "--merged", write(folder / "merged", merged(deltas)), code=3)
+    assert found["reason"] == "amount_untold"
+    assert any(words in line for line in found["evidence"])
+
+
+@pytest.mark.parametrize("scale", [2.0, 0.5, -1.0, 1.05])
+def test_a_merge_by_another_factor_fails(tune, scale):
+    folder, base, of, deltas = tune
+    found = changed(of, base, "--merged", write(folder / "m", merged(deltas, scale)), code=1)
+    assert found["reason"] == "wrong_factor"
+    assert count(found, "factor") == pytest.approx(scale, rel=0.01)
+    told = changed(of, base, "--merged", folder / "m", "--share", scale, code=0)
+    assert told["reason"] == "as_told"
 
 
 @pytest.mark.parametrize("which", ["adapter", "base", "merged"])
