@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from pfid.domain.errors import PfidError
+from pfid.domain.errors import ConfigError, PfidError
 
 
 class LedgerFileError(PfidError):
@@ -24,14 +24,15 @@ def rewrite(path: Path, change: Callable[[str], str], *, new: bool = False) -> N
         new: whether there must be none yet.
 
     Raises:
-        LedgerFileError: if it cannot be read or written, or is there and must not be.
+        ConfigError: if it is there and must not be, or cannot be written as a new one.
+        LedgerFileError: if it cannot be read or written.
     """
     try:
         path = path.resolve()
         with _alone(path.parent):
             there = os.path.lexists(path)
             if there and new:
-                raise LedgerFileError(f"{path} is there already, and stays as it is")
+                raise ConfigError((f"{path}: is there already; nothing was written",))
             if there and not path.is_file():
                 raise LedgerFileError(f"{path} is no file")
             text = path.read_bytes().decode() if there else ""
@@ -40,6 +41,8 @@ def rewrite(path: Path, change: Callable[[str], str], *, new: bool = False) -> N
         raise LedgerFileError(f"{path} is not UTF-8") from error
     except (OSError, RuntimeError) as error:
         said = error.strerror if isinstance(error, OSError) else error
+        if new:
+            raise ConfigError((f"{path}: cannot be written: {said}",)) from error
         raise LedgerFileError(f"{path} cannot be written: {said}") from error
 
 

@@ -18,11 +18,13 @@ from pfid.formats.safetensors import (
     read_header,
     read_index,
 )
+from pfid.formats.untrusted import printable
 from pfid.formats.weights import Shard
 
 JSON_MAX_BYTES: Final = 256 << 20
 POINTER_MAX_BYTES: Final = 1024
 SHARDS_MAX: Final = 4096
+NAME_MAX_CHARS: Final = 120
 INDEXES: Final = ("model.safetensors.index.json", "consolidated.safetensors.index.json")
 OLD_INDEX: Final = "pytorch_model.bin.index.json"
 CONFIG, PARAMS, ADAPTER = "config.json", "params.json", "adapter_config.json"
@@ -34,8 +36,10 @@ class ModelFiles:
 
     Attributes:
         name: of folder or file; shown.
-        config: of ``config.json``; None without one.
-        params: of ``params.json``; None without one.
+        config: of ``config.json``, or a file that is like it; None without one.
+        params: of ``params.json``, or a file that is like it; None without one.
+        config_name: of the file that ``config`` stands in.
+        params_name: of the file that ``params`` stands in.
         index: of the shards.
         shards: every weight file that counts, each once.
         adapter: whether it is an adapter and no model.
@@ -45,6 +49,8 @@ class ModelFiles:
     name: str
     config: dict[str, Any] | None = None
     params: dict[str, Any] | None = None
+    config_name: str = CONFIG
+    params_name: str = PARAMS
     index: Index | None = None
     shards: tuple[Shard, ...] = ()
     adapter: bool = False
@@ -57,6 +63,7 @@ class _Found:
     def __init__(self) -> None:
         self.config: dict[str, Any] | None = None
         self.params: dict[str, Any] | None = None
+        self.config_name, self.params_name = CONFIG, PARAMS
         self.index: Index | None = None
         self.index_at = Path()
         self.weights: list[Path] = []
@@ -66,22 +73,22 @@ class _Found:
     def json(self, path: Path) -> None:
         """Read a JSON file and take it for what it is by its content."""
         try:
-            raw = parsed(_read(path, JSON_MAX_BYTES), path.name)
+            raw = parsed(_read(path, JSON_MAX_BYTES), _shown(path))
             self._take(raw, path)
         except ModelConfigError as error:
             self.problems.append((error.reason, str(error)))
         except SafetensorsError as error:
-            self.problems.append(("index_unreadable", f"{path.name}: {error}"))
+            self.problems.append(("index_unreadable", f"{_shown(path)}: {error}"))
         except OSError as error:
-            self.problems.append(("config_unreadable", f"{path.name}: {_why(error)}"))
+            self.problems.append(("config_unreadable", f"{_shown(path)}: {_why(error)}"))
 
     def _take(self, raw: dict[str, Any], path: Path) -> None:
         if "weight_map" in raw:
             self.index, self.index_at = read_index(raw), path.parent
         elif "n_layers" in raw and "dim" in raw and "model_type" not in raw:
-            self.params = raw
+            self.params, self.params_name = raw, _shown(path)
         else:
-            self.config = raw
+            self.config, self.config_name = raw, _shown(path)
 
 
 def read_model(paths: Sequence[Path]) -> ModelFiles:
@@ -100,6 +107,8 @@ def read_model(paths: Sequence[Path]) -> ModelFiles:
         name=first.name or "model",
         config=found.config,
         params=found.params,
+        config_name=found.config_name,
+        params_name=found.params_name,
         index=found.index,
         shards=shards,
         adapter=found.adapter,
@@ -195,6 +204,10 @@ def _opened(path: Path) -> Any:
         os.close(descriptor)
         raise OSError("it is no regular file")
     return os.fdopen(descriptor, "rb")
+
+
+def _shown(path: Path) -> str:
+    return printable(path.name, NAME_MAX_CHARS)
 
 
 def _why(error: OSError) -> str:

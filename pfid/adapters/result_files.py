@@ -80,6 +80,15 @@ class Reader:
             why = error.strerror or str(error)
             raise ResultFileError(f"{path}: cannot be read: {why}") from error
 
+    @property
+    def runs(self) -> int:
+        """How many repeated runs the files are: logs of one task, or files of lines.
+
+        Where lines say themselves which repeat they are of, one file may hold several.
+        """
+        lines = 0 if self.how.fields.repeat else self.formats.count("json_lines")
+        return max(lines, *(n + 1 for n in self._runs.values()), 1)
+
     def run_of(self, task: str) -> int:
         """How many logs of the same task were read before."""
         self._runs[task] = self._runs.get(task, -1) + 1

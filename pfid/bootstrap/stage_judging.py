@@ -4,9 +4,9 @@ Third-party checks are among them; theirs are proven and run in the plugin worke
 """
 
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Final, Protocol
@@ -16,7 +16,7 @@ from pfid.bootstrap.selftest import Bench, merged, prove_gates, shipped_names, t
 from pfid.config.model import Config
 from pfid.domain.errors import ConfigError
 from pfid.domain.gate import Gate, GateState
-from pfid.domain.names import CheckName
+from pfid.domain.names import CheckName, ReasonCode
 from pfid.domain.outcome import Outcome
 from pfid.domain.snapshot import VerdictView
 from pfid.domain.verdict import Verdict
@@ -25,10 +25,18 @@ from pfid.host.proofs import ProofBook
 from pfid.policy.evaluate import run_check
 from pfid.policy.views import Described
 from pfid.spec.check import Severity, Stage
-from pfid.spec.reasons import UNPROVEN
+from pfid.spec.reasons import CHECK_ERROR, RECORDS_INCOMPLETE, UNDECLARED_REASON, UNPROVEN
 from pfid.spec.world import World
 
 AT_ONCE: Final = 4
+RUNNER_REMEDIES: Final = {
+    UNPROVEN: "`pfid selftest --check {name}` says which control let it down; its configuration "
+    "or its file was changed.",
+    CHECK_ERROR: "this is a fault of the check itself, not of what it looks at: report it.",
+    UNDECLARED_REASON: "this is a fault of the check itself, not of what it looks at: report it.",
+    RECORDS_INCOMPLETE: "mend what `records_complete` says first: nothing else counts before.",
+}
+"""What to do by a reason of the runner: what the check is about has no part in it."""
 LOST: Final = (
     "When it fires: mend or remove the plugin, or name it in the spec's `optional` if it is not"
     " about this."
@@ -66,6 +74,7 @@ class Judging:
         told: called with each verdict as it comes, from its thread.
         only: names of the checks that are asked; all of the stage if empty.
         amended: has the last word on the verdict of a check, by its name.
+        remedies: what to do by reason, where that is the same whichever check gives it.
     """
 
     stage: Stage
@@ -75,6 +84,7 @@ class Judging:
     told: Callable[[Judged], None] = lambda _: None
     only: Collection[str] = ()
     amended: Callable[[str, Verdict], Verdict] = lambda _, verdict: verdict
+    remedies: Mapping[str, str] = field(default_factory=dict)
 
     def asks(self, name: str) -> bool:
         """Whether that check is asked."""
@@ -203,10 +213,20 @@ def _judged(
     return Judged(
         view=view,
         evidence=verdict.evidence,
-        remedy=remedy_of(check.runbook) if wrong else "",
+        remedy=_remedy(check, verdict.reason, how) if wrong else "",
         required=check.name not in how.optional,
         blind_spot=paragraph_of(check.runbook, "Blind spot:").replace("``", "`"),
     )
+
+
+def _remedy(check: Explained, reason: str, how: Judging) -> str:
+    """What the reason asks for where it is not the check's own, else what the runbook says."""
+    if reason in how.remedies:
+        return how.remedies[reason]
+    of_runner = RUNNER_REMEDIES.get(ReasonCode(reason))
+    if of_runner is not None and not isinstance(check, _Lost):
+        return of_runner.format(name=check.name)
+    return remedy_of(check.runbook)
 
 
 def _unproven(gate: Gate) -> Verdict:
@@ -231,9 +251,13 @@ def paragraph_of(runbook: str, begins: str) -> str:
 
 
 def ready(judged: Sequence[Judged]) -> Outcome:
-    """FAIL if anything fails, UNKNOWN if something required cannot be told, else PASS."""
+    """FAIL if anything fails, UNKNOWN if something required cannot be told, else PASS.
+
+    Where nothing applies nothing was looked at: that is UNKNOWN, and never good.
+    """
     outcomes = [(j.view.outcome, j.required) for j in judged]
     if any(outcome is Outcome.FAIL for outcome, _ in outcomes):
         return Outcome.FAIL
     unknown = any(outcome is Outcome.UNKNOWN and required for outcome, required in outcomes)
-    return Outcome.UNKNOWN if unknown or not outcomes else Outcome.PASS
+    looked = any(outcome is not Outcome.NOT_APPLICABLE for outcome, _ in outcomes)
+    return Outcome.UNKNOWN if unknown or not looked else Outcome.PASS

@@ -6,7 +6,7 @@ import sys
 import click
 
 from pfid.cli.exit_codes import Exit
-from pfid.cli.output import emit_json, error, note
+from pfid.cli.output import emit_json, error, note, say
 from pfid.cli.times import rfc3339
 from pfid.domain.errors import PfidError
 
@@ -28,6 +28,8 @@ def command(pid: int, name: str | None, logs: tuple[str, ...], as_json: bool) ->
 
     It is handed to the box's daemon, or to an engine of its own where there is none, and pfid
     returns. Its descendants are watched with it.
+
+    Exit codes: 0 it is watched, 2 it cannot be.
     """
     from pfid.bootstrap.attaching import attach_process
 
@@ -48,4 +50,4 @@ def command(pid: int, name: str | None, logs: tuple[str, ...], as_json: bool) ->
             }
         )
     else:
-        click.echo(f"{said} (name {record.name}, log {', '.join(paths) or 'none'})")
+        say(f"{said} (name {record.name}, log {', '.join(paths) or 'none'})")

@@ -1,6 +1,7 @@
 """``pfid checks``: list the checks with their gates, or explain one."""
 
 import inspect
+import sys
 from collections.abc import Mapping
 from difflib import get_close_matches
 from pathlib import Path
@@ -12,16 +13,15 @@ import msgspec
 from pfid.bootstrap.selftest import Bench, Standing, selftest
 from pfid.cli.chosen_config import chosen_config
 from pfid.cli.gate_output import denominator, gate_data, spoken
-from pfid.cli.output import Cell, Exit, emit_json, error, table
+from pfid.cli.output import Cell, Exit, emit_json, error, heading, say, table
+from pfid.cli.prose import fits
 from pfid.domain.gate import Gate, GateState
-from pfid.formats.untrusted import printable
 from pfid.wire.plugins import CheckInfo
 
 _CONFIG = click.option(
     "--config", type=click.Path(path_type=Path), help="Configuration to look under."
 )
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-_TEXT_CHARS = 4_000
 
 
 @click.group(invoke_without_command=True)
@@ -40,7 +40,10 @@ def command(ctx: click.Context, as_json: bool, config: Path | None) -> None:
 @_JSON
 @_CONFIG
 def list_checks(as_json: bool, config: Path | None) -> None:
-    """Every check, with its gate as it is proven here and now."""
+    """Every check, with its gate as it is proven here and now.
+
+    Exit code: 0, whatever the gates are; `pfid selftest` answers by them.
+    """
     standing = selftest(Bench(config=chosen_config(config)))
     counts = denominator(standing.gates)
     if as_json:
@@ -51,7 +54,7 @@ def list_checks(as_json: bool, config: Path | None) -> None:
         ("check", "stage", "severity", "gate", "fails on"),
         [_row(standing.infos.get(g.check), g) for g in standing.gates],
     )
-    click.echo(spoken(counts))
+    say(spoken(counts))
 
 
 @command.command("explain")
@@ -60,7 +63,10 @@ def list_checks(as_json: bool, config: Path | None) -> None:
 @_CONFIG
 @click.pass_context
 def explain(ctx: click.Context, name: str, as_json: bool, config: Path | None) -> None:
-    """What one check fails on, its blind spot, its limits, and what proves it."""
+    """What one check fails on, its blind spot, its limits, and what proves it.
+
+    Exit codes: 0 there is such a check, 2 there is none.
+    """
     chosen = chosen_config(config)
     standing = selftest(Bench(config=chosen), only=name)
     gate = next(iter(standing.gates), None)
@@ -97,22 +103,27 @@ def _data(info: CheckInfo | None, gate: Gate) -> dict[str, Any]:
 
 
 def _tell(info: CheckInfo | None, gate: Gate) -> None:
-    click.echo(click.style(gate.check, bold=True) + f"  ({gate.stage}, {gate.severity})")
+    heading(f"{gate.check}  ({gate.stage}, {gate.severity})")
     if info is not None:
-        click.echo(f"\n{_lines(inspect.cleandoc(info.runbook))}\n")
+        _tell_runbook(inspect.cleandoc(info.runbook))
         _tell_settings(info)
-    click.echo(
-        f"\ngate: {gate.state.value}" + (f", {printable(gate.why, 500)}" if gate.why else "")
-    )
+    click.echo()
+    say(f"gate: {gate.state.value}" + (f", {gate.why}" if gate.why else ""))
     if gate.controls:
         table(("control", "expects", "came out", "reason"), [_control(c) for c in gate.controls])
     if gate.sabotage:
         caught = sum(s.caught for s in gate.sabotage)
-        click.echo(f"sabotage: {caught} of {len(gate.sabotage)} mutants noticed")
+        say(f"sabotage: {caught} of {len(gate.sabotage)} mutants noticed")
 
 
-def _lines(text: str) -> str:
-    return "\n".join(printable(line, _TEXT_CHARS) for line in text.splitlines())
+def _tell_runbook(text: str) -> None:
+    """Print it as it was written, or its paragraphs folded anew where that is too wide."""
+    for paragraph in text.split("\n\n"):
+        click.echo()
+        lines = paragraph.splitlines()
+        for line in lines if fits(lines, sys.stdout) else [" ".join(paragraph.split())]:
+            say(line)
+    click.echo()
 
 
 def _tell_settings(info: CheckInfo) -> None:
@@ -122,7 +133,7 @@ def _tell_settings(info: CheckInfo) -> None:
         table(("limit", "value", "unit"), _limits(info.limits, info.units))
         click.echo()
     rule = info.hysteresis
-    click.echo(
+    say(
         f"fires on {rule.fire_m} of {rule.fire_n} over at least {rule.floor_s:g} s, clears on "
         f"{rule.clear_k} in a row; every {info.cadence_s:g} s; reads {', '.join(info.reads)}"
     )

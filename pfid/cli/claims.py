@@ -44,7 +44,7 @@ def command() -> None:
 def init(path: Path, as_json: bool) -> None:
     """Write a ledger to begin with: what others believed, and measured to be otherwise.
 
-    Exit codes: 0 written, 3 it is there already, or cannot be written.
+    Exit codes: 0 written, 2 it is there already, or cannot be written.
     """
     text = starter_text(today())
     rewrite(path, lambda _: text, new=True)
@@ -76,7 +76,7 @@ def check(
     what survives, a superseded figure that still stands.
 
     Exit codes: 0 nothing is wrong, 1 something is, 2 the ledger cannot be used, 3 something could
-    not be looked at.
+    not be looked at, or there is no claim to judge.
     """
     ledger = load_claims(path)
     checked = check_ledger(path, ledger, on or today(), os.environ, vendored)

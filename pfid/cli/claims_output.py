@@ -9,7 +9,7 @@ import msgspec
 from pfid.adapters.figure_files import Place
 from pfid.bootstrap.claims.checking import Checked
 from pfid.bootstrap.claims.findings import Finding, value_of
-from pfid.cli.output import Cell, facts, note, table
+from pfid.cli.output import Cell, facts, note, say, table
 from pfid.config.claims import Claim, Ledger
 from pfid.domain.outcome import Outcome
 
@@ -55,7 +55,7 @@ def print_findings(path: Path, ledger: Ledger, checked: Checked) -> None:
             ],
         )
     else:
-        click.echo("good: every claim stands, and no superseded figure does")
+        say("good: every claim stands, and no superseded figure does")
     note(f"{path}: {len(ledger.claims)} claims")
     if checked.standing is not None and checked.standing.claims:
         found = checked.standing

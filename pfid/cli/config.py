@@ -3,17 +3,20 @@
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 import msgspec
 
-from pfid.cli.output import Exit, emit_json, error
+from pfid.cli.output import Exit, emit_json, error, say
 from pfid.config.load import load
 from pfid.config.model import CheckOptions, Config, as_data
 from pfid.config.paths import config_file
 from pfid.domain.errors import ConfigError
 from pfid.formats.untrusted import printable
+
+LINE_MAX_CHARS: Final = 100_000
+"""A list of a configuration stands on one line, and is not cut."""
 
 
 @click.group()
@@ -43,7 +46,7 @@ def check(ctx: click.Context, file: Path | None, as_json: bool) -> None:
         for problem in problems:
             error(problem)
     else:
-        click.echo(f"{printable(str(path))}: good" if path else "no file: every default")
+        say(f"{path}: good" if path else "no file: every default")
     ctx.exit(Exit.USAGE if problems else Exit.OK)
 
 
@@ -51,7 +54,10 @@ def check(ctx: click.Context, file: Path | None, as_json: bool) -> None:
 @click.argument("file", required=False, type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def show(file: Path | None, as_json: bool) -> None:
-    """Show what FILE comes to, as TOML, every default marked."""
+    """Show what FILE comes to, as TOML, every default marked.
+
+    Exit codes: 0 it can be used, 2 it cannot.
+    """
     path = _chosen(file)
     config = load(path)
     if as_json:
@@ -60,7 +66,7 @@ def show(file: Path | None, as_json: bool) -> None:
         return
     click.echo(f"# {printable(str(path))}" if path else "# no file: every default")
     for line in _toml(config):
-        click.echo(line)
+        click.echo(printable(line, LINE_MAX_CHARS))
 
 
 def _chosen(file: Path | None) -> Path | None:

@@ -1,14 +1,19 @@
 """``pfid``: the group of commands, each loaded only when it is called."""
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any, Final
 
 import click
 
 from pfid import __version__
+from pfid.cli.exit_codes import INTERRUPTED
+from pfid.cli.help_text import HelpFormatter, terminal_columns
 from pfid.cli.output_lost import OutputLostError, guard_output
 from pfid.domain.errors import ConfigError, PfidError
+from pfid.formats.untrusted import printable
 
 COMMANDS: Final = {
     "attach": "Watch a process that is already running.",
@@ -41,6 +46,22 @@ COMMANDS: Final = {
 """Every command with its line of help; module ``pfid.cli.NAME`` holds it as ``command``."""
 
 
+USAGE_MAX_CHARS: Final = 2_000
+click.Context.formatter_class = HelpFormatter
+
+
+@contextmanager
+def _harmless() -> Iterator[None]:
+    """What click says of an argument repeats it as it was given."""
+    try:
+        yield
+    except click.ClickException as problem:
+        lines = problem.message.split("\n")
+        safe = "\n".join(printable(line, USAGE_MAX_CHARS) for line in lines)
+        problem.message = safe  # type: ignore[misc]  # it is told by this and nothing else
+        raise
+
+
 class _LazyGroup(click.Group):
     """Imports a command's module when it is needed, so that ``--help`` stays quick."""
 
@@ -57,17 +78,29 @@ class _LazyGroup(click.Group):
     def main(self, *args: Any, **kwargs: Any) -> Any:
         """Run one; what it prints may meet a full disk, or a reader that left."""
         guard_output()
+        kwargs.setdefault("terminal_width", terminal_columns())
         try:
             return super().main(*args, **kwargs)
         except OutputLostError as problem:
             sys.exit(problem.settle())
 
+    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
+        """Read the options before a command's name."""
+        with _harmless():
+            return super().make_context(*args, **kwargs)
+
     def invoke(self, ctx: click.Context) -> Any:
-        """Turn what pfid raises on purpose into a sentence and an exit status."""
+        """Turn what pfid raises on purpose, and Ctrl-C, into a sentence and an exit status."""
         try:
-            return super().invoke(ctx)
+            with _harmless():
+                return super().invoke(ctx)
         except OutputLostError:
             raise
+        except KeyboardInterrupt:
+            from pfid.cli.output import error
+
+            error("interrupted")
+            ctx.exit(INTERRUPTED)
         except PfidError as problem:
             from pfid.cli.output import Exit, error
 
@@ -87,5 +120,5 @@ class _LazyGroup(click.Group):
 def main() -> None:
     """Watch training runs and tell the truth about them.
 
-    Exit codes: 0 fine, 1 a check failed, 2 usage or configuration, 3 could not look.
+    Exit codes: 0 fine, 1 a check failed, 2 usage or configuration, 3 could not look, 130 Ctrl-C.
     """

@@ -12,10 +12,9 @@ from pfid.bootstrap.run_lookup import look_up
 from pfid.bootstrap.sources import Gathered, SourceKind, living
 from pfid.cli.colours import outcome_cell
 from pfid.cli.gathering import gathered, nobody, not_chosen
-from pfid.cli.output import Cell, Exit, emit_json, emit_json_line, note, table
+from pfid.cli.output import Cell, Exit, emit_json, emit_json_line, note, say, table
 from pfid.cli.shapes import event_json
 from pfid.cli.times import rfc3339
-from pfid.formats.untrusted import printable
 from pfid.policy.run_choice import RunChoiceError
 
 WAIT_S: Final = 10.0
@@ -85,7 +84,7 @@ def _print_lines(heard: Iterable[Heard], *, as_json: bool) -> None:
         if as_json:
             emit_json_line(_json(one))
         else:
-            click.echo(_line(one))
+            say(_line(one), indent="    ")
 
 
 def _json(heard: Heard) -> dict[str, Any]:
@@ -96,7 +95,7 @@ def _line(heard: Heard) -> str:
     t = heard.event.transition
     outcome = outcome_cell(t.verdict.outcome, t.verdict.label).text
     about = f"{outcome} {t.check} {t.entity.id} ({t.verdict.reason}): {t.verdict.summary}"
-    return f"{rfc3339(t.at_s)} {printable(about, 500)}"
+    return f"{rfc3339(t.at_s)} {about}"
 
 
 def _row(heard: Heard) -> tuple[str | Cell, ...]:

@@ -6,17 +6,11 @@ from typing import Final
 
 from pfid.bootstrap.sources import Gathered, gather
 from pfid.cli.output import Exit, error, note
-from pfid.domain.outcome import Outcome
+from pfid.cli.own_name import called
 from pfid.policy.run_choice import RunChoiceError
 
 RECENT_S: Final = 86_400.0
 """Without ``--all`` runs are shown that live or ended within the last day."""
-EXITS: Final = {
-    Outcome.PASS: Exit.OK,
-    Outcome.FAIL: Exit.FAILED,
-    Outcome.UNKNOWN: Exit.UNKNOWN,
-    Outcome.NOT_APPLICABLE: Exit.OK,
-}
 
 
 def ended_after_s(*, everything: bool) -> float:
@@ -48,7 +42,10 @@ def nobody(found: Gathered) -> None:
     Where a run lives whose engine is not up yet, :func:`gathered` has said so.
     """
     if not found.unanswered:
-        note("no daemon answers and this user has no runs; start one with `pfid run -- COMMAND`")
+        note(
+            "no daemon answers and this user has no runs; start one with "
+            f"`{called()} run -- COMMAND`"
+        )
 
 
 def not_chosen(found: Gathered, wanted: str, problem: RunChoiceError) -> Exit:

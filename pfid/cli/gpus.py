@@ -14,7 +14,7 @@ from pfid.bootstrap.sources import Gathered
 from pfid.cli.gathering import gathered
 from pfid.cli.gpu_shapes import gpus_json
 from pfid.cli.gpu_text import COLUMNS, row
-from pfid.cli.output import Exit, emit_json, note, table
+from pfid.cli.output import Exit, emit_json, note, say, table
 from pfid.config.paths import daemon_socket
 from pfid.domain.gpu_view import GpusView
 from pfid.wire.control import Done, ForgetGpu
@@ -106,4 +106,4 @@ def _forget(uuid: str) -> None:
     socket = Path(daemon_socket(os.environ))
     with ControlClient(socket, timeout_s=10.0) as client:
         client.ask(ForgetGpu(uuid=uuid), Done)
-    click.echo(f"forgotten: {uuid}")
+    say(f"forgotten: {uuid}")

@@ -8,11 +8,11 @@ import click
 
 from pfid.bootstrap.stage_judging import ready
 from pfid.cli.chosen_config import chosen_config
-from pfid.cli.output import Exit, emit_json, facts, note
+from pfid.cli.exit_codes import EXITS
+from pfid.cli.output import emit_json, facts, note
 from pfid.cli.shapes import verdict_json, verdicts_json
 from pfid.formats.untrusted import printable
 
-EXITS = {"pass": Exit.OK, "fail": Exit.FAILED, "unknown": Exit.UNKNOWN}
 FOLDER = click.Path(exists=True, path_type=Path)
 
 
@@ -63,9 +63,9 @@ def command(adapter: Path, target: Path, record: bool, as_json: bool, **asked: A
     What the tensors hold decides: names say nothing. The base is known from the run's launch
     ([provenance] base in its spec) or from a record beside the adapter (--record BASE ADAPTER,
     made when training begins or while the base lies there untouched). With --merged also whether
-    the merge changed what it should, by what the adapter makes, and nothing else; without it whether a first save holds
-    anything: an adapter whose factors are zero changes nothing. ADAPTER may be a save of the whole
-    model too, and is held against TARGET then.
+    the merge changed what it should, by what the adapter makes, and nothing else; without it
+    whether a first save holds anything: an adapter whose factors are zero changes nothing. ADAPTER
+    may be a save of the whole model too, and is held against TARGET then.
 
     Exit codes: 0 all is well, 1 a check failed, 2 usage, 3 something cannot be told.
     """
@@ -74,7 +74,7 @@ def command(adapter: Path, target: Path, record: bool, as_json: bool, **asked: A
         return
     from pfid.bootstrap.viability.merge import Merge
     from pfid.bootstrap.viability.merge_judging import judge_merge
-    from pfid.cli.preflight_output import print_judged
+    from pfid.cli.judged_text import print_figures, print_judged, print_outcome
 
     merge = Merge(
         adapter=adapter,
@@ -97,7 +97,9 @@ def command(adapter: Path, target: Path, record: bool, as_json: bool, **asked: A
         emit_json({"adapter": merge.name, "verdicts": verdicts, "summary": shown["summary"]})
     else:
         print_judged(judged)
-    raise SystemExit(EXITS[ready(judged).value])
+        print_figures(judged)
+        print_outcome(judged, good="merge")
+    raise SystemExit(EXITS[ready(judged)])
 
 
 def _record(base: Path, adapter: Path, *, full: bool, as_json: bool) -> None:

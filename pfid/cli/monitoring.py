@@ -59,7 +59,10 @@ def rules(
     fewer: Sequence[str],
     out: Path | None,
 ) -> None:
-    """Alerting and recording rules: two alerts a check, and those that no check brings."""
+    """Alerting and recording rules: two alerts a check, and those that no check brings.
+
+    Exit codes: 0 printed, 2 usage, or --out cannot be written.
+    """
     from pfid.bootstrap.monitoring import monitored
 
     choice = Choice(more=frozenset(more), fewer=frozenset(fewer))
@@ -75,7 +78,10 @@ def rules(
 @_out
 @click.pass_context
 def dashboard(ctx: click.Context, out: Path | None) -> None:
-    """The dashboard that Grafana imports."""
+    """The dashboard that Grafana imports.
+
+    Exit codes: 0 printed, 2 usage, or --out cannot be written.
+    """
     _write(ctx, dashboard_text(), out)
 
 
@@ -100,7 +106,10 @@ def scrape_config(  # noqa: PLR0917 - click hands each option over as an argumen
     key_file: str | None,
     out: Path | None,
 ) -> None:
-    """The scrape job; this box alone if no target is named."""
+    """The scrape job; this box alone if no target is named.
+
+    Exit codes: 0 printed, 2 usage, or --out cannot be written.
+    """
     chosen = _addresses(ctx, targets) or [DEFAULT_LISTEN]
     if (cert_file is None) is not (key_file is None):
         error("a client certificate has a file and a key: give both")
@@ -117,7 +126,10 @@ def scrape_config(  # noqa: PLR0917 - click hands each option over as an argumen
 @_out
 @click.pass_context
 def alertmanager(ctx: click.Context, webhook: str, dead_man: str, out: Path | None) -> None:
-    """A configuration to start from: routes, and what silences what."""
+    """A configuration to start from: routes, and what silences what.
+
+    Exit codes: 0 printed, 2 usage, or --out cannot be written.
+    """
     _write(ctx, yaml_text(alertmanager_data(webhook, dead_man)), out)
 
 
@@ -127,7 +139,10 @@ def alertmanager(ctx: click.Context, webhook: str, dead_man: str, out: Path | No
 @_out
 @click.pass_context
 def sd(ctx: click.Context, targets: Sequence[str], labels: Sequence[str], out: Path | None) -> None:
-    """Targets of a fleet, in the form of file_sd."""
+    """Targets of a fleet, in the form of file_sd.
+
+    Exit codes: 0 printed, 2 usage, or --out cannot be written.
+    """
     pairs = [_LABEL.match(label) for label in labels]
     if not all(pairs):
         error("a label is NAME=VALUE, its name letters, digits and _")

@@ -2,11 +2,12 @@
 
 Text that came from a run (names, users, log lines) is untrusted. JSON leaves as pure ASCII, so
 that neither a terminal nor a pipe with another encoding can be hurt by it; tables and notes are
-sanitised by :func:`pfid.formats.untrusted.printable`.
+sanitised by :func:`pfid.formats.untrusted.printable`, words among them folded at a terminal's edge.
 """
 
 import json
 import math
+import sys
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -14,11 +15,11 @@ import click
 import msgspec
 
 from pfid.cli.exit_codes import Exit
-from pfid.cli.table import Cell, facts, table
-from pfid.formats.untrusted import printable
+from pfid.cli.prose import folded, say
+from pfid.cli.table import Cell, facts, heading, table
 
 SCHEMA: Final = 1
-NOTE_MAX_CHARS: Final = 2_000
+_OURS: Final = "pfid: "
 
 __all__ = [
     "SCHEMA",
@@ -28,7 +29,9 @@ __all__ = [
     "emit_json_line",
     "error",
     "facts",
+    "heading",
     "note",
+    "say",
     "table",
 ]
 
@@ -49,13 +52,13 @@ def emit_json_line(obj: Mapping[str, Any]) -> None:
 
 def note(text: str) -> None:
     """Say something in passing, on stderr."""
-    click.echo(printable(text, NOTE_MAX_CHARS), err=True)
+    click.echo(folded(text, sys.stderr), err=True)
 
 
 def error(text: str) -> None:
     """Say what went wrong, on stderr; one line of ``text`` a line of output."""
     for line in text.splitlines() or [""]:
-        click.echo(f"pfid: {printable(line, NOTE_MAX_CHARS)}", err=True)
+        click.echo(folded(line, sys.stderr, begin=_OURS), err=True)
 
 
 def _versioned(obj: Mapping[str, Any]) -> Any:

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pfid.cli.chosen_config import chosen_config
-from pfid.cli.output import Exit, emit_json, note
-from pfid.cli.preflight_output import preflight_json, print_judged
+from pfid.cli.exit_codes import EXITS
+from pfid.cli.output import Exit, emit_json, note, say
+from pfid.cli.own_name import called
+from pfid.cli.preflight_output import preflight_json
 
 if TYPE_CHECKING:
     from pfid.bootstrap.preflight.judging import Judged
@@ -76,8 +78,12 @@ def check(
     if as_json:
         emit_json(preflight_json(project, judged, came))
     else:
+        from pfid.cli.judged_text import print_figures, print_judged, print_outcome
+
         print_judged(judged)
-    raise SystemExit(EXITS[came.value])
+        print_figures(judged)
+        print_outcome(judged, good=f"{called()} run --preflight -- COMMAND")
+    raise SystemExit(EXITS[came])
 
 
 def _progress(as_json: bool) -> "Callable[[Judged], None]":
@@ -85,9 +91,6 @@ def _progress(as_json: bool) -> "Callable[[Judged], None]":
     if as_json or not sys.stderr.isatty():
         return lambda _: None
     return lambda judged: note(f"{judged.view.check}: {judged.view.outcome.value}")
-
-
-EXITS = {"pass": Exit.OK, "fail": Exit.FAILED, "unknown": Exit.UNKNOWN}
 
 
 def _init(spec: Path | None, python: str | None, *, as_json: bool) -> None:
@@ -99,7 +102,7 @@ def _init(spec: Path | None, python: str | None, *, as_json: bool) -> None:
         return
     for line in said:
         note(line)
-    click.echo(f"wrote {path}; read it, complete it, and run `pfid preflight {path.name}`")
+    say(f"wrote {path}; read it, complete it, and run `{called()} preflight {path.name}`")
 
 
 @command.command()

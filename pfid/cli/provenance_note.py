@@ -12,7 +12,7 @@ from pfid.adapters.manifest_files import NOTE
 from pfid.adapters.note_file import add_entry
 from pfid.bootstrap.manifest_drift import drift_of, sha256_of
 from pfid.bootstrap.manifest_lookup import load
-from pfid.cli.output import Exit, emit_json, error
+from pfid.cli.output import Exit, emit_json, error, say
 from pfid.cli.provenance_text import drift_json, tell_drift
 from pfid.cli.times import rfc3339
 from pfid.formats.provenance_note import TITLE, Annotation, entry
@@ -103,7 +103,7 @@ def command(
             }
         )
     else:
-        click.echo(f"{beside}")
+        say(str(beside))
     ctx.exit(Exit.FAILED if changes else Exit.OK)
 
 

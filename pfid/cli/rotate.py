@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from pfid.cli.exit_codes import Exit
-from pfid.cli.output import emit_json, error, note
+from pfid.cli.output import emit_json, error, note, say
 from pfid.domain.errors import PfidError
 
 
@@ -31,4 +31,4 @@ def command(log: Path, name: str | None, as_json: bool) -> None:
     if as_json:
         emit_json({"log": str(log.absolute()), "rotated_to": rotated_to})
     else:
-        click.echo(f"{log} is now {rotated_to}" if rotated_to else f"{log} held nothing")
+        say(f"{log} is now {rotated_to}" if rotated_to else f"{log} held nothing")

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 import pfid
+from pfid.cli.prose import folded
 from pfid.domain.errors import ExecError, LaunchError, PfidError
 from pfid.domain.names import RUN_NAME_MAX_CHARS
-from pfid.formats.untrusted import printable
 
 if TYPE_CHECKING:
     from pfid.launch.run import Ran
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 REFUSED: Final = 125
 """Exit status of pfid's own refusals; every other one is the child's."""
-
-_LINE_MAX_CHARS: Final = 2_000
 
 
 class _RefusedUsageError(click.UsageError):
@@ -118,6 +116,7 @@ def command(**options: Any) -> None:
     try:
         ran = _launch(name, options)
         code, attempts, problem = ran.shell_code, ran.attempts, ran.problem
+        _say_if_unread(attempts[-1])
     except ExecError as error:
         _say(str(error))
         code, problem = error.exit_code, str(error)
@@ -165,6 +164,18 @@ def _launch(name: str, options: dict[str, Any]) -> "Ran":
         return run(launcher, request)
 
 
+def _say_if_unread(record: "RunRecord") -> None:
+    """Tell whoever trained with lines that pfid does not know how it comes to know them."""
+    from pfid.bootstrap.unread_log import unread_log
+
+    log = unread_log(record, os.environ)
+    if log is not None:
+        _say(
+            f"no step was read in {log}; if its lines tell steps, a pattern of your own goes under "
+            "[dialects.regex] of the configuration (`pfid steps LOG --regex NAME=PATTERN` tries it)"
+        )
+
+
 def _instrument(argv: Sequence[str]) -> str | None:
     """The folder that makes Python report; None, said aloud, where that cannot be."""
     from pfid.policy.instrument import CALL, blind
@@ -189,7 +200,7 @@ def _cwd() -> str:
 def _say(text: str) -> None:
     """Tell the person; a terminal that hung up does not end a run."""
     try:
-        sys.stderr.write(f"pfid: {printable(text, _LINE_MAX_CHARS)}\n")
+        sys.stderr.write(f"{folded(text, sys.stderr, begin='pfid: ')}\n")
         sys.stderr.flush()
     except (OSError, ValueError):
         return

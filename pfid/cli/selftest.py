@@ -32,7 +32,7 @@ from pfid.cli.gate_output import (
     spoken,
 )
 from pfid.cli.junit import write_junit
-from pfid.cli.output import Exit, emit_json, error, note
+from pfid.cli.output import Exit, emit_json, error, note, say
 from pfid.config.paths import daemon_socket
 from pfid.domain.errors import PfidError
 from pfid.domain.gate import Gate, GateState
@@ -109,7 +109,7 @@ def command(  # noqa: PLR0917 - click hands each option over as an argument
     else:
         print_gates(gates)
         print_drills(drills)
-        click.echo(spoken(denominator(gates)))
+        say(spoken(denominator(gates)))
     ctx.exit(verdict(gates) if _all_ok(others) and _all_ok(queries) else Exit.FAILED)
 
 

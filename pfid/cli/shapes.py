@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from pfid.cli.times import rfc3339
+from pfid.cli.unread_steps import phase_known
 from pfid.domain.gate import Gate
 from pfid.domain.outcome import Outcome
 from pfid.domain.run import FirstDeath, OperatorStop, RunEnd
@@ -60,7 +61,7 @@ def run_json(view: RunView) -> dict[str, Any]:
         "started": rfc3339(run.started_at_s),
         "end": end_json(view.end),
         "last_progress": rfc3339(view.last_progress_at_s),
-        "phase": view.phase.value,
+        "phase": view.phase.value if phase_known(view) else None,
         "steps": view.steps_total,
         "last_step": view.last_index,
         "step_seconds": _summary_json(view.summary, view),

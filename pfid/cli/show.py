@@ -12,17 +12,19 @@ from pfid.bootstrap.run_lookup import look_up
 from pfid.bootstrap.sources import Gathered
 from pfid.cli.achieved_text import achieved_facts
 from pfid.cli.colours import outcome_cell, state_cell
-from pfid.cli.gathering import EXITS, gathered, nobody, not_chosen
+from pfid.cli.exit_codes import EXITS
+from pfid.cli.gathering import gathered, nobody, not_chosen
 from pfid.cli.gpu_shapes import gpu_json
 from pfid.cli.gpu_text import sentence
 from pfid.cli.output import Cell, Exit, emit_json, facts, table
 from pfid.cli.shapes import event_json, run_json, stop_json, verdicts_json
 from pfid.cli.times import age, rfc3339
+from pfid.cli.unread_steps import UNREAD, phase_known, unread
 from pfid.domain.gpu_view import GpuView
 from pfid.domain.run import RunEnd
 from pfid.domain.snapshot import RunView, VerdictView
 from pfid.policy.run_choice import RunChoiceError
-from pfid.policy.standing import believed, comes_to, gate_states
+from pfid.policy.standing import believed, comes_to, counting, gate_states
 from pfid.wire.snapshots import Event, RunDetails
 
 EVENTS_SHOWN: Final = 20
@@ -53,7 +55,7 @@ def command(ctx: click.Context, run: str, as_json: bool) -> None:
         emit_json(_json(details, gpus))
     else:
         _print(details, gpus or ())
-    ctx.exit(EXITS[comes_to(details.verdicts)])
+    ctx.exit(EXITS[comes_to(counting(details.verdicts, (details.view,)))])
 
 
 def _gpus(found: Gathered, details: RunDetails) -> tuple[GpuView, ...] | None:
@@ -107,8 +109,11 @@ def _facts(details: RunDetails, now_s: float) -> Iterable[tuple[str, str | Cell]
     if details.stop is not None:
         yield "stopped by", f"{details.stop.username}: {details.stop.why or 'no reason given'}"
     if view.last_progress_at_s is not None:
-        yield "last progress", f"{age(now_s - view.last_progress_at_s)} ago, {view.phase.value}"
+        phase = f", {view.phase.value}" if phase_known(view) else ""
+        yield "last progress", f"{age(now_s - view.last_progress_at_s)} ago{phase}"
     yield from _step_facts(view)
+    if unread(view, now_s):
+        yield "no step", UNREAD
     if view.resources is not None:
         yield "processes", str(view.resources.processes)
 

@@ -9,14 +9,16 @@ import click
 
 from pfid.bootstrap.sources import Gathered, SourceKind
 from pfid.cli.colours import outcome_cell, state_cell
-from pfid.cli.gathering import EXITS, ended_after_s, gathered, nobody
-from pfid.cli.output import Cell, Exit, emit_json, table
+from pfid.cli.exit_codes import EXITS
+from pfid.cli.gathering import ended_after_s, gathered, nobody
+from pfid.cli.output import Cell, Exit, emit_json, say, table
 from pfid.cli.shapes import run_json, verdicts_json
 from pfid.cli.times import age, rfc3339
+from pfid.cli.unread_steps import UNREAD, unread
 from pfid.domain.outcome import Outcome
 from pfid.domain.snapshot import RunView, VerdictView
 from pfid.policy.box_report import BoxReport, report
-from pfid.policy.standing import Denominator, comes_to, denominator
+from pfid.policy.standing import Denominator, comes_to, counting, denominator
 
 
 @click.command()
@@ -26,8 +28,12 @@ from pfid.policy.standing import Denominator, comes_to, denominator
 def command(ctx: click.Context, as_json: bool, everything: bool) -> None:
     """Show all runs, verdicts and gates.
 
-    Asks the box's daemon and this user's own engines. Exit codes: 0 nothing fails, 1 a check
-    fails, 3 something required is UNKNOWN or there is nothing to ask.
+    Asks the box's daemon and this user's own engines. Runs that ended are shown for a day, with
+    --all as long as they are remembered.
+
+    Exit codes: 0 nothing fails, 1 a check fails, 3 something required is UNKNOWN or there is
+    nothing to ask. Of a run that ended its failures count as long as it is shown, until a run of
+    its name is started again; what was unknown of it counts no more, unless its end was not seen.
     """
     found = gathered(everything=everything)
     seen = report(
@@ -44,7 +50,7 @@ def command(ctx: click.Context, as_json: bool, everything: bool) -> None:
 
 
 def _exit(found: Gathered, seen: BoxReport) -> Exit:
-    code = EXITS[comes_to(seen.verdicts, seen.gates)]
+    code = EXITS[comes_to(counting(seen.verdicts, seen.runs), seen.gates)]
     blind = not found.sources or bool(found.problems)
     return Exit.UNKNOWN if blind and code is Exit.OK else code
 
@@ -75,7 +81,11 @@ def _print(found: Gathered, seen: BoxReport) -> None:
             [_run_row(view, seen.verdicts, now_s) for view in seen.runs],
         )
     else:
-        click.echo("no runs")
+        say("no runs")
+    for view in seen.runs:
+        if unread(view, now_s):
+            click.echo()
+            say(f"{view.run.run_id}: {UNREAD}", indent="  ")
     wrong = [v for v in seen.verdicts if v.outcome in {Outcome.FAIL, Outcome.UNKNOWN}]
     if wrong:
         click.echo()
@@ -84,7 +94,7 @@ def _print(found: Gathered, seen: BoxReport) -> None:
             [_verdict_row(verdict, now_s) for verdict in wrong],
         )
     click.echo()
-    click.echo(_gates_line(denominator(seen.gates, seen.verdicts), found))
+    say(_gates_line(denominator(seen.gates, seen.verdicts), found))
 
 
 def _run_row(view: RunView, verdicts: Sequence[VerdictView], now_s: float) -> Sequence[str | Cell]:

@@ -1,7 +1,7 @@
 """``pfid steps``: step times out of logs, by segment, with what a reader must be told beside."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from itertools import chain
 from typing import Any, Final
@@ -18,6 +18,10 @@ from pfid.formats.linear_regex import PatternError
 from pfid.formats.log_stream import LogParser
 from pfid.formats.steps_file import is_step_file
 
+TIMES: Final = (
+    "name the key that does (--keys step=KEY seconds=KEY, or ms, elapsed, stamp), or a pattern "
+    "(--regex NAME=PATTERN with a group seconds, ms, elapsed or stamp)"
+)
 MEMORY_POINTS: Final = 100_000
 """A forensic reading may remember long bars, to know whole copies of them."""
 
@@ -46,7 +50,7 @@ def command(
     Segments first (attempt, writer, resume), then per segment the figures by nearest rank, the
     first step beside. A step file, written inside the training, is known by its first line.
 
-    Exit codes: 0 fine, 2 usage, 3 no step could be read.
+    Exit codes: 0 fine, 2 usage, 3 a LOG cannot be read, or no step in any of them is timed.
     """
     dialects, presets = _pairs(regexes, "--regex"), _presets(keys)
     try:
@@ -132,10 +136,17 @@ def _print_tables(reports: list[LogReport]) -> None:
 
 
 def _status(reports: list[LogReport], unread: int) -> Exit:
-    found = any(report.segments for report in reports)
+    found = [report for report in reports if report.segments]
     if not found and reports:
         error("no step found; pfid knows the lines of tqdm, transformers, Lightning, torchtitan,")
         error("Megatron, DeepSpeed, nanoGPT, Composer; JSON lines and log dicts that carry a step;")
         error("for others give --regex NAME=PATTERN or --keys step=KEY, and for the logs of runs")
         error("[dialects.regex] in the configuration")
-    return Exit.OK if found and not unread else Exit.UNKNOWN
+    untimed = [report for report in found if not any(map(_timed, report.segments))]
+    for report in untimed:
+        error(f"{report.name}: steps are counted, and no line says how long one took; {TIMES}")
+    return Exit.OK if len(found) > len(untimed) and not unread else Exit.UNKNOWN
+
+
+def _timed(segment: Mapping[str, Any]) -> bool:
+    return bool(segment["steps"]) or segment["first_step_seconds"] is not None

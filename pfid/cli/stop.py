@@ -6,7 +6,7 @@ import sys
 import click
 
 from pfid.cli.exit_codes import Exit
-from pfid.cli.output import emit_json, error, note
+from pfid.cli.output import emit_json, error, note, say
 from pfid.domain.errors import PfidError
 
 _WHY_MAX_CHARS = 500
@@ -45,7 +45,7 @@ def command(run: str, why: str, grace_s: float, as_json: bool) -> None:
     else:
         how = "killed" if stopped.killed else "stopped"
         also = f", with {stopped.leftovers} left behind" if stopped.leftovers else ""
-        click.echo(f"{target.run_id} is {how}{also}")
+        say(f"{target.run_id} is {how}{also}")
     if stopped.remaining:
         error(f"{stopped.remaining} processes are still there: a device holds them")
         sys.exit(Exit.FAILED)

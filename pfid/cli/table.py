@@ -5,6 +5,7 @@ narrow terminal each row becomes a block of ``column: value`` lines. Into a pipe
 or cut, so that ``grep`` and ``awk`` see whole rows.
 """
 
+import os
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -40,12 +41,18 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str | Cell]], *, title
         raise ValueError(f"every row needs {len(columns)} cells, one for each of {columns}")
     console = _console()
     if title:
-        console.print(printable(title, CELL_MAX_CHARS), style="bold", markup=False, highlight=False)
+        heading(title)
     whole = _table(columns, cells)
     if _fits(console, whole) or console.width >= STACK_BELOW_COLUMNS:
         console.print(whole)
     else:
         _stack(console, columns, cells)
+
+
+def heading(text: str) -> None:
+    """Print a line in bold."""
+    safe = printable(text, CELL_MAX_CHARS)
+    _console().print(safe, style="bold", markup=False, highlight=False)
 
 
 def facts(rows: Iterable[tuple[str, str | Cell]]) -> None:
@@ -71,7 +78,14 @@ def _console() -> "Console":
 
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="backslashreplace")
-    console = Console(highlight=False, markup=False, emoji=False, soft_wrap=False)
+    plain = bool(os.environ.get("NO_COLOR"))  # then no other escape either: bold is one
+    console = Console(
+        highlight=False,
+        markup=False,
+        emoji=False,
+        soft_wrap=False,
+        color_system=None if plain else "auto",
+    )
     if not console.is_terminal:
         console.width = _PIPE_COLUMNS
     return console

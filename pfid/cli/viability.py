@@ -8,9 +8,11 @@ import click
 
 from pfid.cli.chosen_config import chosen_config
 from pfid.cli.engine_options import engine_of, engine_options
-from pfid.cli.output import Exit, emit_json
+from pfid.cli.exit_codes import EXITS
+from pfid.cli.output import emit_json
 from pfid.cli.viability_options import plan_of, plan_options
 from pfid.cli.viability_prove import command as prove_serving
+from pfid.domain.outcome import Outcome
 
 JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 CONFIG = click.option(
@@ -21,9 +23,9 @@ MODEL = click.Path(exists=True, path_type=Path)
 SERVE = click.option(
     "--serve",
     type=click.Choice(["adapter", "merged", "none"]),
-    help="What will be served of it. [default: adapter for lora and qlora, merged for full]",
+    help="What will be served of it; then a proof of that is required. Left out: adapters for lora "
+    "and qlora, merged weights for full, and without a proof it is unknown.",
 )
-EXITS = {"pass": Exit.OK, "fail": Exit.FAILED, "unknown": Exit.UNKNOWN}
 
 
 class _CheckByDefault(click.Group):
@@ -83,7 +85,8 @@ def check(
     """
     from pfid.bootstrap.viability.candidate import Candidate
     from pfid.bootstrap.viability.judging import judge_candidate, ready
-    from pfid.cli.viability_output import print_viability, viability_json
+    from pfid.cli.viability_output import viability_json
+    from pfid.cli.viability_text import print_viability
 
     candidate = Candidate(
         paths=model,
@@ -99,8 +102,8 @@ def check(
     if as_json:
         emit_json(viability_json(candidate.name, facts, candidate.plan, judged))
     else:
-        print_viability(candidate.name, facts, judged)
-    raise SystemExit(EXITS[ready(judged).value])
+        print_viability(candidate, facts, judged)
+    raise SystemExit(EXITS[ready(judged)])
 
 
 @command.command()
@@ -121,7 +124,8 @@ def compare(
     """
     from pfid.bootstrap.viability.candidate import Candidate
     from pfid.bootstrap.viability.judging import judge_candidate, ready
-    from pfid.cli.viability_output import compared_json, print_compared
+    from pfid.cli.viability_output import compared_json
+    from pfid.cli.viability_text import print_compared
 
     plan, engine, loaded = plan_of(given), engine_of(given), chosen_config(config)
     found = []
@@ -139,7 +143,7 @@ def compare(
     if as_json:
         emit_json(compared_json(found, plan))
     else:
-        print_compared(found)
-    came = {ready(judged).value for _, _, judged in found}
-    best = next((word for word in ("pass", "unknown") if word in came), "fail")
-    raise SystemExit(EXITS[best])
+        print_compared(found, plan)
+    came = {ready(judged) for _, _, judged in found}
+    order = (Outcome.PASS, Outcome.UNKNOWN, Outcome.FAIL)
+    raise SystemExit(EXITS[next(outcome for outcome in order if outcome in came)])

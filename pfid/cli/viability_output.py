@@ -1,17 +1,12 @@
-"""How a model's viability looks: JSON, and a table with the account of its memory beneath."""
+"""A model's viability as JSON, and what of it people read too."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
-import click
-
 from pfid.bootstrap.stage_judging import Judged
-from pfid.cli.output import Cell, table
-from pfid.cli.output import facts as print_facts
-from pfid.cli.preflight_output import print_judged
 from pfid.cli.shapes import verdict_json, verdicts_json
-from pfid.domain.model import RECURRENT, ModelShape
+from pfid.domain.model import ModelShape
 from pfid.domain.outcome import Outcome
 from pfid.domain.snapshot import VerdictView
 from pfid.domain.training_plan import Plan
@@ -19,13 +14,6 @@ from pfid.domain.weights import Weights
 from pfid.spec.ports.viability import ModelFacts
 
 GIB: Final = 1 << 30
-_WORD: Final = {o: "n/a" if o is Outcome.NOT_APPLICABLE else o.name for o in Outcome}
-_STYLE: Final = {
-    Outcome.PASS: "green",
-    Outcome.FAIL: "bold red",
-    Outcome.UNKNOWN: "yellow",
-    Outcome.NOT_APPLICABLE: "dim",
-}
 FIT: Final = "fits_for_training"
 LOW, HIGH = "_low", "_high"
 
@@ -63,38 +51,6 @@ def memory_items(judged: Sequence[Judged]) -> list[tuple[str, float, float]]:
     ]
 
 
-def print_viability(name: str, facts: ModelFacts, judged: Sequence[Judged]) -> None:
-    """Print what the model is, the account, and the verdicts."""
-    click.echo()
-    print_facts([("model", name), *((k, v) for k, v in model_lines(facts, judged) if v)])
-    items = memory_items(judged)
-    if items:
-        click.echo()
-        table(
-            ("MEMORY", "LOW GiB", "HIGH GiB"),
-            [(n, f"{low / GIB:.2f}", f"{high / GIB:.2f}") for n, low, high in _peak_last(items)],
-        )
-    click.echo()
-    print_judged(judged)
-
-
-def model_lines(facts: ModelFacts, judged: Sequence[Judged]) -> list[tuple[str, str]]:
-    """What a model is, a line a thing."""
-    shape = facts.shape
-    if shape is None:
-        return [("problem", facts.detail or facts.problem)]
-    view = next((j.view for j in judged if j.view.check == FIT), None)
-    return [
-        ("class", ", ".join(shape.classes[:3])),
-        ("size", size_text(view)),
-        ("data type", " ".join(part for part in (shape.quantised, shape.dtype) if part)),
-        ("layers", ", ".join(f"{n} {kind}" for kind, n in layer_counts(shape).items())),
-        ("experts", _experts_text(shape)),
-        ("beside it", ", ".join(_beside(shape))),
-        *(("note", text) for _, text in facts.notes),
-    ]
-
-
 def size_text(view: VerdictView | None) -> str:
     """Parameters and bytes, "" where nobody knows."""
     if view is None or "parameters" not in view.figures:
@@ -113,22 +69,6 @@ def layer_counts(shape: ModelShape) -> dict[str, int]:
             kind = "moe" if layer.feed.experts else "mlp"
         counted[kind] += 1
     return dict(counted.most_common())
-
-
-def _experts_text(shape: ModelShape) -> str:
-    of = [layer.feed for layer in shape.layers if layer.feed.experts]
-    if not of:
-        return ""
-    return f"{of[0].experts}, {of[0].top_k} a token, in {len(of)} of {len(shape.layers)} layers"
-
-
-def _beside(shape: ModelShape) -> list[str]:
-    found = [tower.key for tower in shape.towers]
-    return found + ([f"{shape.mtp_layers} further-token layers"] if shape.mtp_layers else [])
-
-
-def _peak_last(items: list[tuple[str, float, float]]) -> list[tuple[str, float, float]]:
-    return sorted(items, key=lambda item: item[0] == "peak")
 
 
 def _model_json(facts: ModelFacts) -> dict[str, Any]:
@@ -210,49 +150,3 @@ def _served(mapping: Outcome | None, lora: Outcome | None) -> str:
     if Outcome.UNKNOWN in (mapping, lora):
         return "unknown how it is served"
     return "servable with hot-swap" if lora is Outcome.PASS else ""
-
-
-def print_compared(found: Compared) -> None:
-    """Print the playbook's table, a row a base; beneath it what other checks do not pass."""
-    shown = {name: check for name, check in COLUMNS.items() if _is_told(check, found)}
-    rows = [_row(name, facts, judged, shown.values()) for name, facts, judged in found]
-    table(("BASE", "SIZE", "KIND", "PEAK GiB", *shown, "VERDICT"), rows)
-    doubts = [
-        (name, j.view.check, _cell(j))
-        for name, _, judged in found
-        for j in judged
-        if j.view.check not in shown.values() and j.view.outcome in (Outcome.FAIL, Outcome.UNKNOWN)
-    ]
-    if doubts:
-        click.echo()
-        table(("BASE", "CHECK", "BESIDE"), doubts)
-
-
-def _is_told(check: str, found: Compared) -> bool:
-    """A column in which every base says that it was not asked about tells nothing."""
-    outcomes = {j.view.outcome for _, _, judged in found for j in judged if j.view.check == check}
-    return bool(outcomes - {Outcome.NOT_APPLICABLE})
-
-
-def _row(
-    name: str, facts: ModelFacts, judged: Sequence[Judged], checks: Iterable[str]
-) -> list[str | Cell]:
-    of = {str(j.view.check): j for j in judged}
-    cells = [_cell(of[check]) if check in of else Cell("") for check in checks]
-    return [*_columns(name, facts, judged), *cells, conclusion(judged)]
-
-
-def _columns(name: str, facts: ModelFacts, judged: Sequence[Judged]) -> list[str | Cell]:
-    view = next((j.view for j in judged if j.view.check == FIT), None)
-    peak = next(
-        (f"{a / GIB:.1f}-{b / GIB:.1f}" for n, a, b in memory_items(judged) if n == "peak"), ""
-    )
-    kind = ""
-    if facts.shape is not None:
-        kind = "MoE" if facts.shape.experts else "dense"
-        kind += " hybrid" if facts.shape.count(*RECURRENT) else ""
-    return [name, size_text(view).replace(" parameters", ""), kind, peak]
-
-
-def _cell(judged: Judged) -> Cell:
-    return Cell(f"{_WORD[judged.view.outcome]} {judged.view.reason}", _STYLE[judged.view.outcome])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from pfid.cli.output import Exit, emit_json, error, facts, note
+from pfid.cli.output import Exit, emit_json, error, facts, note, say
 from pfid.cli.times import rfc3339
 from pfid.domain.serving import ServingEnd, Shape
 from pfid.formats.engine_command import is_url
@@ -155,4 +155,4 @@ def _print(proof: "ServingProof", file: Path) -> None:
     ]
     facts([(name, printable(text, _LINE_MAX_CHARS)) for name, text in rows if text])
     for line in proof.error:
-        click.echo(f"    {printable(line, _LINE_MAX_CHARS)}")
+        say(line, begin="    ")

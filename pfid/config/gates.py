@@ -60,11 +60,14 @@ class ArmSpec(Table, frozen=True, kw_only=True):
         name: as its records call it, where one file holds both arms.
         declared: how many records there should be: items by seeds by repeats. Left out: the log's
             own word where it gives one.
+        declared_per_run: the same of one run, so that the files of a command line, which are
+            repeated runs, may be any number; instead of ``declared``.
         instrument: what it was measured with; beside what a log says itself.
     """
 
     name: str = ""
     declared: Annotated[int, Meta(ge=1)] | None = None
+    declared_per_run: Annotated[int, Meta(ge=1)] | None = None
     instrument: MeasuredWith = field(default_factory=MeasuredWith)
 
 

@@ -4,14 +4,15 @@ The page and the commands share this, so that neither shows as passing what the 
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from pfid.domain.gate import Gate, GateState
-from pfid.domain.names import ReasonCode
+from pfid.domain.names import ReasonCode, RunId
 from pfid.domain.outcome import Outcome
-from pfid.domain.snapshot import VerdictView
+from pfid.domain.snapshot import RunView, VerdictView
+from pfid.domain.verdict import EntityKind
 from pfid.spec.reasons import UNPROVEN
 
 UNWATCHED: Final = ReasonCode("unwatched")
@@ -99,6 +100,29 @@ def denominator(gates: Sequence[Gate], verdicts: Sequence[VerdictView]) -> Denom
         ran=len(_checks(verdicts)),
         firing=len(_checks(v for v in verdicts if v.outcome is Outcome.FAIL)),
     )
+
+
+def counting(verdicts: Iterable[VerdictView], runs: Iterable[RunView]) -> Iterator[VerdictView]:
+    """Those that an exit status speaks of.
+
+    About a run that has ended nothing can be looked at any more: what was unknown of it then stays
+    so for ever, and counts only where the end itself is. Once a run of the same name and user was
+    started again its end counts for nothing, as with the alert about a death.
+    """
+    newest: dict[tuple[str, int], float] = {}
+    views = {view.run.run_id: view for view in runs}
+    for run in (view.run for view in views.values()):
+        key = (run.name, run.uid)
+        newest[key] = max(newest.get(key, run.started_at_s), run.started_at_s)
+    for verdict in verdicts:
+        view = views.get(RunId(verdict.entity.id))
+        if verdict.entity.kind is not EntityKind.RUN or view is None or not view.state.ended:
+            yield verdict
+            continue
+        followed = view.run.started_at_s < newest[view.run.name, view.run.uid]
+        known = verdict.outcome is not Outcome.UNKNOWN or verdict.reason == UNWATCHED
+        if known and not followed:
+            yield verdict
 
 
 def comes_to(verdicts: Iterable[VerdictView], gates: Iterable[Gate] = ()) -> Outcome:

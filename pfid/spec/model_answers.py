@@ -23,6 +23,15 @@ MODEL_ANSWERS: Final = {
     "is_adapter": (Outcome.UNKNOWN, "this is an adapter, not a base model"),
 }
 """To be spread into a check's :class:`Answers`: every code is UNKNOWN and names the problem."""
+MODEL_REMEDIES: Final = {
+    "no_model": "name the model's folder, or its config.json or params.json.",
+    "config_unreadable": "mend the file that is named above, or download it again.",
+    "index_unreadable": "mend the index that is named above, or download it again.",
+    "layers_contradict": "ask whoever made the configuration: as it stands it is of no model.",
+    "shapes_missing": "complete the configuration: a training would read it from the same file.",
+    "is_adapter": "name the base model: an adapter's folder describes no layers.",
+}
+"""What to do, whichever check says so: none of them is about the file."""
 BY_FILES: Final = tuple(code for code in MODEL_ANSWERS if code != "shapes_unknown")
 
 

@@ -43,6 +43,10 @@ ANSWERS: Final = Answers(
         "claims_unreadable": (Outcome.UNKNOWN, "the ledger of claims cannot be read"),
         "search_failed": (Outcome.UNKNOWN, "the repository could not be searched"),
         "files_unread": (Outcome.UNKNOWN, "some files could not be looked at"),
+        "nothing_superseded": (
+            Outcome.NOT_APPLICABLE,
+            "the ledger supersedes no figure, so none was looked for",
+        ),
         "not_configured": (Outcome.NOT_APPLICABLE, "the spec names no ledger of claims"),
     }
 )
@@ -56,7 +60,7 @@ class Seen:
     problem: str
     places: int
     unread: int
-    claims: int = reported(default=0)
+    claims: int = 0
     allowed: int = reported(default=0)
     left_out: int = reported(default=0)
     named: tuple[str, ...] = reported(default=())
@@ -84,6 +88,7 @@ def judge(seen: Seen, _: NoLimits) -> Verdict:
         ("not_configured", not seen.configured),
         (seen.problem, bool(seen.problem)),
         ("superseded_stands", seen.places > 0),
+        ("nothing_superseded", seen.claims == 0),
         ("files_unread", seen.unread > 0),
     )
     code = next((code for code, holds in doubts if holds), "none_left")
@@ -102,6 +107,8 @@ def controls(_: NoLimits) -> Iterable[Control]:
         ("none", "none_left", FiguresFacts(claims=2)),
         ("allowed places", "none_left", FiguresFacts(claims=2, allowed=1, left_out=3)),
         ("launcher", "superseded_stands", FiguresFacts(claims=2, places=("run.sh:3: 4.3 hours",))),
+        ("one figure", "none_left", FiguresFacts(claims=1)),
+        ("nothing fell yet", "nothing_superseded", FiguresFacts()),
         ("ledger", "claims_unreadable", FiguresFacts(problem="claims_unreadable")),
         ("search", "search_failed", FiguresFacts(problem="search_failed")),
         ("locked file", "files_unread", FiguresFacts(claims=2, unread=("secret.md",))),

@@ -82,6 +82,11 @@ ANSWERS: Final = Answers(
         **MODEL_ANSWERS,
     }
 )
+BY_PEAK: Final = (
+    *("fits", "fits_with_chunked_loss", "does_not_fit"),
+    *("too_close", "recurrent_unmeasured"),
+)
+"""Answers that the peak gave."""
 WHOLE: Final = replace(PLAN, loss=Loss.WHOLE)
 UNHELD: Final = (Mixer.DELTA, Mixer.MAMBA, Mixer.HYBRID)
 """Mixers of which no account was held against a measurement: reference code keeps far more."""
@@ -123,12 +128,13 @@ def judge(seen: Seen, limits: Limits) -> Verdict:
     usable = seen.plan.gpu_memory_bytes * (1 - limits.reserve_share)
     if seen.problem or seen.shape is None:
         code = seen.problem if seen.problem in ANSWERS.sentences else "no_model"
+        said = ""
         if seen.weights.size_bytes > usable:
-            code = "weights_do_not_fit"
-        return ANSWERS.say(code, evidence=(seen.detail,) if seen.detail else ())
+            code, said = "weights_do_not_fit", _room(seen, seen.weights.size_bytes)
+        return ANSWERS.say(code, said, evidence=(seen.detail,) if seen.detail else ())
     found = account(seen.shape, seen.weights, seen.plan)
     code = _code(seen, found, usable, limits)
-    details = [seen.shape.quantised] if code == "quantised" else []
+    details = [seen.shape.quantised if code == "quantised" else _measured(code, seen, found)]
     return ANSWERS.say(code, *details, figures=_figures(found), evidence=_evidence(seen, found))
 
 
@@ -147,6 +153,20 @@ def _code(seen: Seen, found: Account, usable: float, limits: Limits) -> str:
         ("measurement_contradicts", found.contradicted),
     )
     return next((code for code, holds in doubts if holds), None) or _by_peak(seen, found, usable)
+
+
+def _measured(code: str, seen: Seen, found: Account) -> str:
+    """How much of how much, where that decided."""
+    if code == "weights_do_not_fit":
+        return _room(seen, _weights_at_least(seen, found))
+    if code not in BY_PEAK or found.peak is None:
+        return ""
+    return _room(seen, found.peak.whole.low, found.peak.whole.high)
+
+
+def _room(seen: Seen, *needed: float) -> str:
+    ends = " to ".join(dict.fromkeys(f"{size / GIB:.1f}" for size in needed))
+    return f"{ends} GiB of {seen.plan.gpu_memory_bytes / GIB:.1f} GiB"
 
 
 def _weights_at_least(seen: Seen, found: Account) -> float:

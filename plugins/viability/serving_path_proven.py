@@ -4,13 +4,14 @@ A seven-hour run was built on an adapter that would be swapped in at serve time;
 it for the whole architecture (playbook 3.10). `pfid viability prove-serving -- CMD...` starts the
 engine with the feature's flag alone, asks it for one completion, and keeps how that ended. A proof
 counts for its configuration, its shape (adapters or merged weights) and its version of the engine.
+Without one it fails where somebody said what will be served, and is unknown where nobody did.
 
 Blind spot: quality and speed of what is served, and lengths and loads that one completion does not
 reach. An engine that was changed without another version passes.
 
 When it fires: make the proof before the window: `pfid viability prove-serving --model MODEL --
-CMD...`. A gap in an engine cannot be mended by training: serve merged weights (`--serve merged`),
-another engine, or train another base; `--serve none` where nothing will be served.
+CMD...`, or say `--serve none` where nothing will be served. A gap in an engine cannot be mended by
+training: serve merged weights (`--serve merged`), another engine, or train another base.
 """
 
 from collections.abc import Iterable
@@ -38,6 +39,10 @@ ANSWERS: Final = Answers(
     {
         "proven": (Outcome.PASS, "this version of the engine has served it in this shape"),
         "not_proven": (Outcome.FAIL, "nobody has started the engine with it in this shape"),
+        "not_declared": (
+            Outcome.UNKNOWN,
+            "nobody said how it will be served, and nobody has started the engine with it",
+        ),
         "other_version": (Outcome.FAIL, "it was proven with another version of the engine"),
         "refused": (Outcome.FAIL, "the engine was started with it and refused"),
         "out_of_memory": (Outcome.FAIL, "the engine was started with it and ran out of memory"),
@@ -76,6 +81,7 @@ def judge(seen: Seen, _: NoLimits) -> Verdict:
     came = facts.end.value if facts.end is not None else ""
     doubts = (
         (facts.problem, bool(facts.problem)),
+        ("not_declared", facts.end is None and not facts.declared),
         ("not_proven", facts.end is None),
         ("log_changed", facts.log_changed),
         ("other_version", facts.same_engine is False),
@@ -90,7 +96,7 @@ def judge(seen: Seen, _: NoLimits) -> Verdict:
 
 def _details(facts: ServedFacts, code: str) -> tuple[str, ...]:
     asked = "as adapters" if facts.shape == "adapter" else "as merged weights"
-    if code == "not_proven":
+    if code in ("not_proven", "not_declared"):
         other = "it was tried in the other shape" if facts.other_shape else ""
         like = "another of its architecture was tried" if facts.other_model else ""
         return (asked, other, like)
@@ -128,6 +134,10 @@ def controls(_: NoLimits) -> Iterable[Control]:
         if end is not ServingEnd.READY:
             yield _control(end.value, end.value, replace(good, end=end, error=words))
     yield _control("never tried", "not_proven", ServedFacts(shape="adapter"))
+    yield _control("nobody asked", "not_declared", ServedFacts(shape="adapter", declared=False))
+    yield _control("proven, nobody asked", "proven", replace(good, declared=False))
+    no_need = replace(good, declared=False, end=ServingEnd.REFUSED, error=words)
+    yield _control("refused, nobody asked", "refused", no_need)
     yield _control(
         "another shape", "not_proven", ServedFacts(shape="adapter", other_shape=1, other_model=1)
     )

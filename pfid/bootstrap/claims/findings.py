@@ -43,6 +43,13 @@ def findings_of(
         on: the day on which they are judged.
         digest: sha256 of an artefact by its path in the ledger; None where it cannot be read.
     """
+    if not ledger.claims:
+        yield Finding(
+            outcome=Outcome.UNKNOWN,
+            code="no_claims",
+            key="",
+            text="the ledger holds no claim, so there is nothing to judge: pfid claims add KEY",
+        )
     for claim in ledger.claims:
         yield from _of_live(ledger, claim, on) if claim.live else _of_fallen(ledger, claim)
         yield from _of_artefact(claim, digest)

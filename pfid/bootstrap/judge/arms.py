@@ -82,6 +82,7 @@ class _Side:
     declared: int | None
     digest: str
     formats: tuple[str, ...]
+    runs: int
 
     @classmethod
     def read(cls, paths: Sequence[Path], spec: GateSpec, told: Callable[[str], None]) -> "_Side":
@@ -95,6 +96,7 @@ class _Side:
             declared=None if None in declared else sum(d or 0 for d in declared),
             digest=reader.digest,
             formats=tuple(reader.formats),
+            runs=reader.runs,
         )
 
     def of(self, name: str) -> tuple[ResultRecord, ...]:
@@ -117,11 +119,24 @@ class _Side:
             name=name,
             instrument=_completed(self.instrument, said, role),
             records=tuple(r if r.arm else replace(r, arm=name) for r in good),
-            declared=said.declared if said.declared is not None else self.declared,
+            declared=self._declared(said, role, good),
+            runs=self._runs(good),
             bad=bad[:BAD_KEPT],
             bad_total=len(bad),
             digest=self.digest,
         )
+
+    def _runs(self, records: Sequence[ResultRecord]) -> int:
+        """As the files are, or as the records say."""
+        return max(self.runs, len({r.repeat for r in records}), 1)
+
+    def _declared(self, said: ArmSpec, role: str, records: Sequence[ResultRecord]) -> int | None:
+        if said.declared is not None and said.declared_per_run is not None:
+            where = f"arms.{role}.declared"
+            raise ConfigError((f"{where}: is for all runs, {where}_per_run for each: say one",))
+        if said.declared_per_run is not None:
+            return said.declared_per_run * self._runs(records)
+        return said.declared if said.declared is not None else self.declared
 
 
 def _once(records: Iterable[ResultRecord]) -> tuple[list[ResultRecord], list[BadRecord]]:

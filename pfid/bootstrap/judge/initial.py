@@ -15,6 +15,7 @@ from pfid.config.gates import FILE_NAME, GateSpec, Records, loads_gates
 from pfid.domain.errors import ConfigError
 from pfid.formats.results.guess import Guess, guessed
 from pfid.formats.toml_text import quoted
+from pfid.spec.ports.results import Arm
 
 LOOKED_AT: Final = 2_000
 FAMILIES_SHOWN: Final = 12
@@ -33,14 +34,14 @@ class Written:
     found: tuple[str, ...]
 
 
-def write_initial(results: Sequence[Path], spec: Path | None) -> Written:
-    """Write a spec for the records, where there is none.
+def write_initial(results: Sequence[Path], baseline: Sequence[Path], spec: Path | None) -> Written:
+    """Write a spec for the records of one or both arms, where there is none.
 
     Raises:
         ConfigError: if a file is there already, none can be written, or no record can be read.
     """
     path = spec or Path(FILE_NAME)
-    text, said = initial_spec(results)
+    text, said = initial_spec(results, baseline)
     loads_gates(text)  # what we write can be read
     try:
         with path.open("x", encoding="utf-8") as file:
@@ -52,7 +53,9 @@ def write_initial(results: Sequence[Path], spec: Path | None) -> Written:
     return Written(path=path, found=said)
 
 
-def initial_spec(results: Sequence[Path]) -> tuple[str, tuple[str, ...]]:
+def initial_spec(
+    results: Sequence[Path], baseline: Sequence[Path] = ()
+) -> tuple[str, tuple[str, ...]]:
     """Return the text, and what was found.
 
     Raises:
@@ -69,21 +72,26 @@ def initial_spec(results: Sequence[Path]) -> tuple[str, tuple[str, ...]]:
         raise ConfigError((f"{first}: no key looks like an output among: {keys[:500]}",))
     section = _records_text(form, guess)
     draft = loads_gates(_head(first, section, guess))
-    arms = read_arms(results, (), draft)
+    arms = read_arms(results, baseline, draft)
     families = sorted({r.family for r in arms.candidate.records if r.family})
     seeds = {r.seed for r in arms.candidate.records}
     scores = sorted({n for r in arms.candidate.records for n in r.scores})
-    count = f"{len(arms.candidate.records)} records, {arms.candidate.bad_total} bad"
+    held = [("candidate", arms.candidate)]
+    held += [("baseline", arms.baseline)] if arms.baseline is not None else []
     said = (
-        f"{form.replace('_', ' ')}, {count}",
+        f"{form.replace('_', ' ')}, {_counted(arms.candidate)}",
+        *(f"baseline: {_counted(arm)}" for _, arm in held[1:]),
         f"families: {', '.join(families[:FAMILIES_SHOWN]) or 'none'}",
         f"seeds: {len(seeds - {None}) or 'none'}",
         f"scores: {', '.join(scores[:FAMILIES_SHOWN]) or 'none'}",
     )
-    counted = {"candidate": len(arms.candidate.records)}
-    if arms.baseline is not None:
-        counted["baseline"] = len(arms.baseline.records)
+    counted = {role: -(-len(arm.records) // arm.runs) for role, arm in held}
     return _whole(first, section, guess, _Seen(draft, counted, families, scores)), said
+
+
+def _counted(arm: Arm) -> str:
+    runs = f" in {arm.runs} runs" if arm.runs > 1 else ""
+    return f"{len(arm.records)} records{runs}, {arm.bad_total} bad"
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,9 +166,9 @@ def _arms(guess: Guess | None, counted: dict[str, int]) -> str:
         text += [f"name = {quoted(name)}"] if name else []
         declared = counted.get(role)
         text.append(
-            f"declared = {declared}   # counted here: write what there should be"
+            f"declared_per_run = {declared}   # counted here: write what there should be"
             if declared
-            else "# declared = 192   # items by seeds by repeats: what there should be"
+            else "# declared_per_run = 192   # items by seeds: what there should be"
         )
         text += [
             f"[arms.{role}.instrument]   # left out is unknown, and unknown is not equal",

@@ -1,6 +1,7 @@
 """The spec that ``pfid preflight --init`` writes: commented, with what it found in the project."""
 
 import os
+import shutil
 from pathlib import Path
 from typing import Final
 
@@ -9,6 +10,8 @@ from pfid.domain.errors import ConfigError
 from pfid.formats.toml_text import quoted
 
 INTERPRETERS: Final = (".venv/bin/python", "venv/bin/python", "env/bin/python")
+ANY: Final = "python3"
+"""Whatever PATH has, where no environment lies beside the project."""
 
 
 def write_initial(spec: Path | None, python: str | None) -> tuple[Path, list[str]]:
@@ -35,21 +38,33 @@ def write_initial(spec: Path | None, python: str | None) -> tuple[Path, list[str
 
 def initial_spec(folder: Path, python: str | None = None) -> tuple[str, list[str]]:
     """Return the text for a project, and what was found of it."""
-    found = python or next((p for p in INTERPRETERS if (folder / p).exists()), None)
+    found, told = _interpreter(folder, python)
     tests = any((folder / place).exists() for place in ("tests", "test", "pytest.ini", "tox.ini"))
     ledger = (folder / "claims.toml").exists()
     said = [
-        f"training interpreter: {found}" if found else "no training interpreter found: name it",
+        told,
         "tests: found" if tests else "tests: none found",
         "claims.toml: found" if ledger else "claims.toml: none found",
     ]
     text = _TEMPLATE.format(
         name=quoted(folder.name or "run"),
-        python=quoted(found or "python3"),
+        python=f"python = {quoted(found)}" if found else '# python = "PATH/TO/bin/python"',
         tests="" if tests else "# ",
         claims="" if ledger else "# ",
     )
     return text, said
+
+
+def _interpreter(folder: Path, named: str | None) -> tuple[str, str]:
+    """What to write, "" for nothing, and what to say of it."""
+    if named:
+        return named, f"training interpreter: {named}"
+    beside = next((p for p in INTERPRETERS if (folder / p).exists()), None)
+    if beside is not None:
+        return beside, f"training interpreter: {beside}"
+    if (path := shutil.which(ANY)) is not None:
+        return ANY, f"training interpreter: {ANY}, which is {path}; name another if that is not it"
+    return "", "training interpreter: none found, and none written; name it"
 
 
 _TEMPLATE: Final = """\
@@ -60,7 +75,7 @@ _TEMPLATE: Final = """\
 # Name of the run that will be launched (name_not_running).
 name = {name}
 # The interpreter that trains; everything about libraries is asked there.
-python = {python}
+{python}
 # Checks that may be unknown without keeping the launch from being ready.
 optional = []
 

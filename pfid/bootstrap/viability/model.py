@@ -32,7 +32,7 @@ def model_facts(candidate: Candidate) -> ModelFacts:
     except ModelConfigError as error:
         return ModelFacts(problem=error.reason, detail=str(error), weights=weights)
     if shape is not None and shape.silent and files.config is not None:
-        shape = _completed(candidate, shape, files.config)
+        shape = _completed(candidate, shape, files.config, files.config_name)
     if shape is None:
         return ModelFacts(problem="no_model", detail="no config.json there", weights=weights)
     shape = replace(shape, quantised=shape.quantised or packed_format(weights.by_dtype))
@@ -45,23 +45,27 @@ def _said(files: ModelFiles) -> str:
 
 
 def _shapes(files: ModelFiles) -> tuple[ModelShape | None, ModelShape | None]:
-    params = _read(as_config(files.params), "params.json") if files.params is not None else None
-    shape = _read(files.config, "config.json") if files.config is not None else params
+    params = _params(files)
+    shape = read_config(files.config, files.config_name) if files.config is not None else params
     return shape, params
 
 
-def _completed(candidate: Candidate, shape: ModelShape, raw: dict[str, Any]) -> ModelShape:
+def _params(files: ModelFiles) -> ModelShape | None:
+    if files.params is None:
+        return None
+    return read_config(as_config(files.params), files.params_name)
+
+
+def _completed(
+    candidate: Candidate, shape: ModelShape, raw: dict[str, Any], name: str
+) -> ModelShape:
     """What the file leaves to a default of the class, the class is asked where training runs."""
     words = class_layers(candidate)
     if len(words) != len(shape.layers):
         return shape
     whole = copy.deepcopy(raw)
     text_part(Fields(whole)).raw["layer_types"] = list(words)
-    return _read(whole, "config.json")
-
-
-def _read(raw: dict[str, Any], source: str) -> ModelShape:
-    return read_config(raw, source)
+    return read_config(whole, name)
 
 
 def _notes(

@@ -1,6 +1,7 @@
 """The world of a base model: every subject is looked at when a check asks for it, and once."""
 
 import os
+from dataclasses import replace
 
 from pfid.adapters.clocks import SystemClock
 from pfid.bootstrap.preflight.world import LookedAtOnce
@@ -39,4 +40,5 @@ def _served(candidate: Candidate) -> ServedFacts | None:
         return None
     named = candidate.engine.python if candidate.engine is not None else ""
     named = os.path.abspath(named) if "/" in named else named  # noqa: PTH100 - a link is kept
-    return served_facts(candidate.paths, shape, candidate.environ, named)
+    facts = served_facts(candidate.paths, shape, candidate.environ, named)
+    return replace(facts, declared=bool(candidate.serve))

@@ -10,6 +10,7 @@ from types import FrameType
 import click
 
 from pfid.cli.exit_codes import Exit
+from pfid.cli.own_name import called
 from pfid.domain.errors import PfidError
 
 
@@ -43,7 +44,7 @@ def command(training: str) -> None:
             voice.say(str(error), style="bold red")
             raise SystemExit(Exit.FAILED) from error
     voice.act("That was pfid; nothing is left behind")
-    voice.say("Next: pfid run --name NAME -- python train.py")
+    voice.say(f"Next: {called()} run --name NAME -- python train.py")
 
 
 def _leave(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - a signal handler

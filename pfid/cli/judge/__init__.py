@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pfid.cli.chosen_config import chosen_config
-from pfid.cli.output import Exit, emit_json, note
+from pfid.cli.exit_codes import EXITS
+from pfid.cli.output import emit_json, note
+from pfid.cli.own_name import called
 
 if TYPE_CHECKING:
     from pfid.bootstrap.stage_judging import Judged
 
-EXITS = {"pass": Exit.OK, "fail": Exit.FAILED, "unknown": Exit.UNKNOWN}
 RECORDS = click.Path(exists=True, path_type=Path)
 
 
@@ -60,7 +61,7 @@ def command(
     something required is unknown.
     """
     if init:
-        _init(results, spec, as_json=as_json)
+        _init(results, given["baseline"], spec, as_json=as_json)
         return
     from pfid.bootstrap.judge.judging import (
         Asked,
@@ -97,7 +98,7 @@ def command(
         )
     else:
         print_judgement(evaluation, judged)
-    raise SystemExit(EXITS[came.value])
+    raise SystemExit(EXITS[came])
 
 
 def _progress(as_json: bool) -> "Callable[[Judged], None]":
@@ -114,13 +115,15 @@ def _write(path: Path, evaluation: object, judged: object) -> None:
     write_page(path, page(evaluation, judged))  # type: ignore[arg-type]
 
 
-def _init(results: tuple[Path, ...], spec: Path | None, *, as_json: bool) -> None:
+def _init(
+    results: tuple[Path, ...], baseline: tuple[Path, ...], spec: Path | None, *, as_json: bool
+) -> None:
     from pfid.bootstrap.judge.initial import write_initial
 
-    written = write_initial(results, spec)
+    written = write_initial(results, baseline, spec)
     if as_json:
         emit_json({"spec": str(written.path), "found": list(written.found)})
         return
     for line in written.found:
         note(line)
-    note(f"wrote {written.path}; read it, complete it, and judge by it")
+    note(f"wrote {written.path}; read it, complete it, and judge by it: {called()} judge ...")

@@ -1,22 +1,31 @@
 """How a judgement looks: JSON, a table, and below it what was seen, and what cannot be."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean
 from typing import Any, Final
 
 import click
 
 from pfid.bootstrap.judge.evaluation import Evaluation
 from pfid.bootstrap.stage_judging import Judged
-from pfid.cli.output import facts
-from pfid.cli.preflight_output import print_judged
+from pfid.cli.judged_text import print_figures, print_judged, print_outcome
+from pfid.cli.output import facts, say, table
 from pfid.cli.shapes import verdict_json, verdicts_json
 from pfid.cli.times import rfc3339
 from pfid.domain.outcome import Outcome
-from pfid.formats.untrusted import printable
-from pfid.spec.ports.results import Arm, PreviousResult, compared
+from pfid.spec.ports.results import Arm, PreviousResult, ResultFacts, compared
 
 NAMES_SHOWN: Final = 8
-LINE_CHARS: Final = 600
+SCORES_SHOWN: Final = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoreOfArm:
+    """One metric over an arm."""
+
+    mean: float
+    n: int
 
 
 def judge_json(evaluation: Evaluation, judged: Sequence[Judged]) -> dict[str, Any]:
@@ -58,6 +67,7 @@ def _arm_json(arm: Arm) -> dict[str, Any]:
         "repeats": len({r.repeat for r in arm.records}),
         "instrument": arm.instrument,
         "digest": arm.digest,
+        "scores": scores_of(arm),
     }
 
 
@@ -75,13 +85,45 @@ def _previous_json(previous: PreviousResult | None) -> dict[str, Any] | None:
 def print_judgement(evaluation: Evaluation, judged: Sequence[Judged]) -> None:
     """Print what was judged, the verdicts, and what they cannot see."""
     facts([(name, value) for name, value in judged_facts(evaluation) if value])
+    _print_scores(evaluation.results)
     click.echo()
     print_judged(judged)
+    print_figures(judged)
     seeing = [j for j in judged if j.view.outcome is not Outcome.NOT_APPLICABLE and j.blind_spot]
     if seeing:
-        click.echo("\nWhat these verdicts cannot see:")
+        click.echo()
+        say("What these verdicts cannot see:")
     for j in seeing:
-        click.echo(f"  {j.view.check}: {printable(j.blind_spot, LINE_CHARS)}")
+        say(f"{j.view.check}: {j.blind_spot}", begin="  ", indent="    ")
+    print_outcome(judged, good="nothing: this evaluation passed all that its spec asks")
+
+
+def _print_scores(results: ResultFacts) -> None:
+    """What the records themselves say, an arm a column; no verdict."""
+    arms = [results.candidate, *([results.baseline] if results.baseline is not None else [])]
+    scores = [scores_of(arm) for arm in arms]
+    names = sorted({name for of in scores for name in of})
+    if not names:
+        return
+    click.echo()
+    rows = [(name, *(_score_text(of.get(name)) for of in scores)) for name in names[:SCORES_SHOWN]]
+    table(("MEAN SCORE", *(arm.name for arm in arms)), rows)
+    if len(names) > SCORES_SHOWN:
+        say(f"and {len(names) - SCORES_SHOWN} more, which --json has")
+
+
+def scores_of(arm: Arm) -> dict[str, ScoreOfArm]:
+    """Mean and count of each metric over the records that have it."""
+    values: dict[str, list[float]] = {}
+    for record in arm.records:
+        for name, value in record.scores.items():
+            if value is not None:
+                values.setdefault(name, []).append(value)
+    return {name: ScoreOfArm(mean=fmean(of), n=len(of)) for name, of in sorted(values.items())}
+
+
+def _score_text(score: ScoreOfArm | None) -> str:
+    return "-" if score is None else f"{score.mean:.4g} (n={score.n})"
 
 
 def judged_facts(evaluation: Evaluation) -> list[tuple[str, str]]:

@@ -148,6 +148,7 @@ class Arm:
         instrument: it was measured with.
         records: those that can be judged.
         declared: how many there should be, all families, seeds and repeats; None if nobody says.
+        runs: how many repeated runs its files are.
         bad: those that cannot be judged.
         bad_total: how many; ``bad`` holds the first of them only.
         digest: of the content of its files.
@@ -157,6 +158,7 @@ class Arm:
     instrument: Instrument = field(default_factory=Instrument)
     records: tuple[ResultRecord, ...] = ()
     declared: int | None = None
+    runs: int = 1
     bad: tuple[BadRecord, ...] = ()
     bad_total: int = 0
     digest: str = ""

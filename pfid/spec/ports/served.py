@@ -13,6 +13,7 @@ class ServedFacts:
         problem: why none can be looked for: a code, "" where there is none.
         detail: words about that, for the owner alone.
         shape: what shall be served: ``adapter`` or ``merged``.
+        declared: whether somebody said so; else it is told by what is trained.
         found: proofs of this model in this shape, whatever the version.
         other_shape: proofs of this model in another shape.
         other_model: proofs of the same architecture with another configuration.
@@ -29,6 +30,7 @@ class ServedFacts:
     problem: str = ""
     detail: str = ""
     shape: str = "merged"
+    declared: bool = True
     found: int = 0
     other_shape: int = 0
     other_model: int = 0

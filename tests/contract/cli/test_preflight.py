@@ -71,6 +71,26 @@ def drilled(folder, *, came=True):
     keep_drill(state, at_s=time.time(), through_daemon=False, results={"run_gone": came})
 
 
+def initial(folder, tmp_path, search):
+    """What `--init` writes into an empty folder, and what it says."""
+    folder.mkdir()
+    done = pfid(folder, "--init", PATH=search)
+    assert done.returncode == 0, done.stderr
+    return (folder / "preflight.toml").read_text(), done.stderr
+
+
+def test_what_init_says_of_the_interpreter_is_what_it_writes(tmp_path):
+    places = tmp_path / "bin"
+    places.mkdir()
+    text, said = initial(tmp_path / "none", tmp_path, str(places))
+    assert "training interpreter: none found, and none written; name it" in said
+    assert loads_spec(text).python == ""
+    (places / "python3").symlink_to(sys.executable)
+    text, said = initial(tmp_path / "any", tmp_path, str(places))
+    assert f"training interpreter: python3, which is {places / 'python3'}" in said
+    assert loads_spec(text).python == "python3"
+
+
 def outcomes(done):
     said = json.loads(done.stdout)
     return {v["check"]: (v["outcome"], v["reason"]) for v in said["verdicts"]}

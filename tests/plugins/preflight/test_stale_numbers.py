@@ -16,9 +16,10 @@ def said(facts):
     ("facts", "reason"),
     [
         (None, "not_configured"),
-        (FiguresFacts(), "none_left"),
+        (FiguresFacts(claims=1), "none_left"),
+        (FiguresFacts(), "nothing_superseded"),
         (FiguresFacts(places=("a:1: 4.3 h",), unread=("b",)), "superseded_stands"),
-        (FiguresFacts(unread=("b",)), "files_unread"),
+        (FiguresFacts(claims=1, unread=("b",)), "files_unread"),
         (FiguresFacts(problem="claims_unreadable"), "claims_unreadable"),
     ],
 )

@@ -49,7 +49,6 @@ def codes(*claims, digest=SHA, on=DAY):
 @pytest.mark.parametrize(
     "claims",
     [
-        [],
         [MEASURED],
         [DERIVED],
         [MEASURED, FALLEN],

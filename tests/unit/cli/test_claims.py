@@ -177,10 +177,23 @@ def test_the_first_ledger_is_good_and_never_written_over(ledger):
     assert told("init")["claims"] == len(load_claims(ledger).claims)
     before = ledger.read_text()
     assert told("check")["ok"] is True
-    assert call("init").exit_code == 3
+    again = call("init")
+    assert again.exit_code == 2
+    assert "is there already; nothing was written" in again.stderr
     assert ledger.read_text() == before
     told("supersede", "grouped_mm", *SAID, "--withdrawn")
     assert before.splitlines()[0] in ledger.read_text()
+
+
+def test_an_empty_ledger_is_nothing_to_be_good(ledger):
+    ledger.write_text("")
+    assert found(exit_code=3) == [("unknown", "no_claims", None, None)]
+    assert "good" not in call("check").output
+
+
+def test_a_first_ledger_that_cannot_be_written_is_a_usage_error(ledger):
+    ledger.symlink_to("/proc/nowhere/claims.toml")
+    assert call("init").exit_code == 2
 
 
 def test_a_figure_that_was_confirmed_since_is_not_looked_for(ledger, tmp_path):

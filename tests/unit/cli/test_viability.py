@@ -323,6 +323,52 @@ def test_a_measured_peak_closes_the_bounds(tmp_path):
     assert figure(close["fits_for_training"], "peak_low") == pytest.approx(GIB, rel=1e-6)
 
 
+def test_what_nobody_said_or_proved_of_serving_is_unknown_and_the_rest_is_told(tmp_path):
+    """A base that fits is not failed for want of a proof that nobody asked for."""
+    folder = write(tmp_path / "m")
+    arguments = [str(folder), "--gpu-memory", "96GiB"]
+    done = CliRunner().invoke(command, arguments)
+    assert done.exit_code == 3
+    lines = done.stdout.splitlines()
+    plan = next(line for line in lines if line.startswith("plan"))
+    assert "lora of rank 16, 1 x 4096 tokens, checkpointing" in plan
+    assert next(line for line in lines if line.startswith("card")).split()[1:] == ["96.0", "GiB"]
+    (fits,) = [line for line in lines if line.startswith("fits: ")]
+    assert fits.endswith("0.4 to 0.8 GiB of 96.0 GiB")
+    assert "to be proven: serving_path_proven" in lines
+    assert lines[-1].startswith("next: serving_path_proven: make the proof before the window")
+    verdicts = json.loads(CliRunner().invoke(command, [*arguments, "--json"]).stdout)["verdicts"]
+    (served,) = [v for v in verdicts if v["check"] == "serving_path_proven"]
+    assert (served["outcome"], served["reason"]) == ("unknown", "not_declared")
+
+
+@pytest.mark.parametrize("memory", ["0.2GiB", "1KiB"])
+def test_a_failure_says_how_much_of_how_much(tmp_path, memory):
+    large = LLAMA | {"num_hidden_layers": 8, "hidden_size": 2048, "intermediate_size": 4096}
+    done = run(write(tmp_path / "m", large), "--gpu-memory", memory, code=1)
+    lines = [line for line in done.stdout.splitlines() if line.startswith("FAIL ")]
+    (row,) = [line for line in lines if " fits_for_training " in line]
+    assert " GiB of 0." in row
+    assert done.stdout.splitlines()[-1].startswith("next: fits_for_training: shorten the sequence")
+
+
+def test_one_broken_file_is_told_once_by_its_own_name_with_what_helps(tmp_path):
+    """Six checks that cannot look for the same reason are one thing to do, not six."""
+    path = tmp_path / "nohidden.json"
+    path.write_text('{"model_type": "llama"}')
+    body, verdicts = report(path, code=3)
+    blind = [v for v in body["verdicts"] if v["reason"] == "no_model"]
+    assert len(blind) > 3
+    assert {v["remedy"] for v in blind} == {
+        "name the model's folder, or its config.json or params.json."
+    }
+    assert "nohidden.json: it tells no hidden width" in str(verdicts["fits_for_training"])
+    shown = run(path, "--gpu-memory", "96GiB", code=3).stdout
+    assert "config.json:" not in shown
+    assert shown.count("  -> ") == 1
+    assert shown.count("nohidden.json: it tells no hidden width") == 2  # the model, and why
+
+
 def test_a_base_that_nobody_has_served_fails_unless_nothing_shall_be(tmp_path):
     folder = write(tmp_path / "m")
     asked = [
@@ -486,7 +532,10 @@ def test_the_playbooks_worked_table_comes_out(tmp_path):
     shapes = [v["attention_shape"]["reason"] for v in verdicts]
     assert shapes == ["dense_square", "every_path", "every_path"]
     table = run("compare", *folders, *plan, code=0).output
-    assert [row.split()[0] for row in table.splitlines()[1:]] == [f.name for f in folders]
+    plan_of_all, _, rows = table.partition("\n\n")
+    assert "lora of rank 16, 2 x 16384 tokens" in plan_of_all
+    assert "97.9 GiB" in plan_of_all
+    assert [row.split()[0] for row in rows.splitlines()[1:]] == [f.name for f in folders]
 
 
 def test_a_narrow_terminal_and_no_colour_lose_nothing(tmp_path, monkeypatch):
