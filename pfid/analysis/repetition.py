@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 TAIL_WORDS: Final = 200
 """A loop begins after good text and runs into the cap: the end is looked at by itself."""
@@ -60,8 +61,9 @@ def repetition(text: str) -> Repetition:
     The share of repeated trigrams is the playbook's measure of collapse (4.6.3).
     """
     words = _words(text)
-    whole = repeated_share(words)
-    tail = repeated_share(words[-TAIL_WORDS:]) if len(words) > TAIL_WORDS else whole
+    numbers = _numbered(words)
+    whole = _share_again(numbers)
+    tail = _share_again(numbers[-TAIL_WORDS:]) if len(words) > TAIL_WORDS else whole
     worded = len(text) < UNWORDED_CHARS * len(words)
     ratio = squeezed(text[-SAMPLE_CHARS:] if worded else text)
     suspect = max(whole, tail) > LOOKED_AT_SHARE or ratio > SQUEEZED
@@ -83,11 +85,19 @@ def _words(text: str) -> Sequence[str]:
 
 def repeated_share(words: Sequence[str]) -> float:
     """Share of the trigrams that stood in the text before; 0 where there is no trigram."""
-    trigrams = len(words) - 2
+    return _share_again(_numbered(words))
+
+
+def _numbered(words: Sequence[str]) -> NDArray[np.uint64]:
+    """A number a word; two words have the same only by a chance in 2**64."""
+    return np.fromiter(map(hash, words), dtype=np.int64, count=len(words)).view(np.uint64)
+
+
+def _share_again(numbers: NDArray[np.uint64]) -> float:
+    trigrams = numbers.size - 2
     if trigrams < 1:
         return 0.0
-    ids = np.fromiter(map(hash, words), dtype=np.int64, count=len(words)).view(np.uint64)
-    mixed = ids[:-2] * _FIRST + ids[1:-1] * _SECOND + ids[2:]
+    mixed = numbers[:-2] * _FIRST + numbers[1:-1] * _SECOND + numbers[2:]
     mixed.sort()
     return int(np.count_nonzero(mixed[1:] == mixed[:-1])) / trigrams
 

@@ -8,10 +8,11 @@ from hypothesis import strategies as st
 
 from pfid.adapters.refusal_patterns import shipped_patterns
 from pfid.domain.answer import Stance
-from pfid.formats.answers.book import DECLINES
+from pfid.formats.answers.book import DECLINES, KINDS
+from pfid.formats.answers.openings import opening
 from pfid.formats.answers.own_words import own_words
 from pfid.formats.answers.proven_book import proven_book
-from pfid.formats.answers.sentences import plain_lines, sentences
+from pfid.formats.answers.sentences import plain_form, plain_lines, sentences
 from pfid.formats.answers.stance import stance_of
 from pfid.formats.answers.visible import visible
 from pfid.formats.answers.words import word_count
@@ -53,8 +54,41 @@ def test_sentences_follow_each_other_inside_the_text(text):
 
 @given(TEXT)
 def test_one_look_at_all_sentences_hides_none(text):
-    single = any(BOOK.finds(k, s.plain) for s in sentences(text) for k in DECLINES)
+    single = any(BOOK.kinds(s.plain) & DECLINES for s in sentences(text))
     assert BOOK.declines(plain_lines(text)) or not single
+
+
+@given(TEXT)
+def test_a_sentence_that_a_pattern_finds_is_found_by_how_the_pattern_begins(text):
+    """The quick look must not hide what a slow one, pattern by pattern, finds."""
+    for sentence in sentences(text):
+        said = sentence.plain.encode()
+        slow = {e.kind for e in BOOK.entries if e.pattern.search(said) is not None}
+        assert BOOK.kinds(sentence.plain) == slow
+
+
+@pytest.mark.parametrize("file", shipped_patterns(), ids=lambda f: f.language)
+def test_every_pattern_of_a_file_is_found_by_how_it_begins(file):
+    for kind in KINDS:
+        for entry in getattr(file, kind):
+            assert kind in BOOK.kinds(plain_form(entry.seen)), entry.seen
+
+
+@pytest.mark.parametrize(
+    ("pattern", "begins"),
+    [
+        ("a.{0,9}b", "a"),
+        ("a.{0,9}b|c", "a|c"),
+        ("(?:a.{0,9}b|c) d.{1,2}e", "(?:a.{0,9}b|c) d"),
+        (r"a\..{2}[.{|(]b", r"a\."),
+        (".{0,9}b", ".{0,9}b"),
+        ("a|.{0,9}b", "a|.{0,9}b"),
+        ("[]|.{(]x.{3}y", "[]|.{(]x"),
+        ("[^]|]x.{3}y|z", "[^]|]x|z"),
+    ],
+)
+def test_how_a_pattern_begins(pattern, begins):
+    assert opening(pattern) == begins
 
 
 @given(TEXT, TEXT)

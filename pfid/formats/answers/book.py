@@ -1,60 +1,59 @@
-"""Pattern files compiled into one book: five questions to a sentence, whatever its language."""
+"""Pattern files compiled into one book: which kinds of sentence one is, whatever its language."""
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Final
 
 from pfid.domain.answer import PatternFile, SeenPattern
+from pfid.formats.answers.language import Languages, languages
+from pfid.formats.answers.openings import opening
 from pfid.formats.answers.sentences import plain_form
-from pfid.formats.linear_regex import Pattern, compile_utf8
+from pfid.formats.linear_regex import Pattern, PatternSet, compile_utf8, compile_utf8_set
 
-DECLINES: Final = ("refusal", "firm", "redirect")
-KINDS: Final = ("refusal", "firm", "redirect", "answer", "not_refusal", "whole")
-_ANY: Final = "any"
-NEVER: Final = r"[^\x{0}-\x{10FFFF}]"
-SHORT_WORDS: Final = 3
-"""So few words are an answer in any language: a name, a number."""
-KNOWN_SHARE: Final = 0.08
-LOOKED_AT_CHARS: Final = 600
-_WORD: Final = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
+DECLINES: Final = frozenset({"refusal", "firm", "redirect"})
+WHOLE: Final = "whole"
+KINDS: Final = ("refusal", "firm", "redirect", "answer", "not_refusal", WHOLE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A pattern and what it finds."""
+
+    kind: str
+    pattern: Pattern
 
 
 @dataclass(frozen=True, kw_only=True)
 class Book:
     """What the pattern files know together.
 
+    Hundreds of patterns look at a text at once by how they begin, and those that begin there look
+    again, each by itself.
+
     Attributes:
-        patterns: by kind, over one sentence in its plain form.
-        languages: codes of the languages it reads.
-        words: commonest words of them.
-        letters: letters that tell such a language.
+        entries: every pattern.
+        openings: how each begins, by the same number.
+        languages: that it reads, among those that are known.
     """
 
-    patterns: dict[str, Pattern] = field(default_factory=dict)
-    languages: frozenset[str] = frozenset()
-    words: frozenset[str] = frozenset()
-    letters: frozenset[str] = frozenset()
+    entries: tuple[_Entry, ...] = ()
+    openings: PatternSet = field(default_factory=lambda: compile_utf8_set(()))
+    languages: Languages = field(default_factory=Languages)
 
-    def finds(self, kind: str, plain: str) -> bool:
-        """Whether a pattern of ``kind`` finds something in a sentence's plain form."""
-        return self.patterns[kind].search(plain.encode()) is not None
+    def kinds(self, plain: str) -> frozenset[str]:
+        """Of which kinds a sentence is, in its plain form."""
+        said = plain.encode()
+        return frozenset(e.kind for e in self._begun(said) if e.pattern.search(said) is not None)
 
     def declines(self, plain_lines: str) -> bool:
         """Whether any sentence refuses or offers another thing: one question for all of them."""
-        return self.patterns[_ANY].search(plain_lines.encode()) is not None
+        said = plain_lines.encode()
+        begun = (entry for entry in self._begun(said) if entry.kind in DECLINES)
+        return any(entry.pattern.search(said) is not None for entry in begun)
 
-    def reads(self, text: str, language: str | None = None) -> bool:
-        """Whether ``text`` is in a language that the book knows, or ``language`` is."""
-        if language and language.casefold().replace("_", "-").split("-")[0] in self.languages:
-            return True
-        head = text[:LOOKED_AT_CHARS]
-        if not self.letters.isdisjoint(head):
-            return True
-        words = [w.casefold() for w in _WORD.findall(head)]
-        if len(words) <= SHORT_WORDS:
-            return all(w.isascii() for w in words)
-        return sum(w in self.words for w in words) >= max(KNOWN_SHARE * len(words), 1)
+    def _begun(self, said: bytes) -> list[_Entry]:
+        return [self.entries[at] for at in self.openings.matching(said) if at < len(self.entries)]
 
 
 def compiled(files: Sequence[PatternFile]) -> Book:
@@ -63,15 +62,11 @@ def compiled(files: Sequence[PatternFile]) -> Book:
     Raises:
         PatternError: for an expression that is none.
     """
-    either = "|".join(_bare(kind, files) for kind in DECLINES)
+    said = [(k, e.pattern) for f in files for k in KINDS for e in getattr(f, k)]
     return Book(
-        patterns={
-            **{kind: compile_utf8(_framed(kind, _bare(kind, files))) for kind in KINDS},
-            _ANY: compile_utf8(f"(?im)(?:{either})"),
-        },
-        languages=frozenset(f.language for f in files),
-        words=frozenset().union(*(f.words for f in files)),
-        letters=frozenset().union(*(f.letters for f in files)),
+        entries=tuple(_Entry(kind, _one(kind, pattern)) for kind, pattern in said),
+        openings=compile_utf8_set([_framed(k, p if k == WHOLE else opening(p)) for k, p in said]),
+        languages=languages(files),
     )
 
 
@@ -87,16 +82,16 @@ def unseen(file: PatternFile) -> Iterator[str]:
 
 def _unseen(kind: str, patterns: Sequence[SeenPattern]) -> Iterator[str]:
     for entry in patterns:
-        found = compile_utf8(_framed(kind, entry.pattern))
-        if found.search(plain_form(entry.seen).encode()) is None:
+        if _one(kind, entry.pattern).search(plain_form(entry.seen).encode()) is None:
             yield f"{kind}: {entry.pattern!r} does not find {entry.seen!r}"
 
 
-def _bare(kind: str, files: Sequence[PatternFile]) -> str:
-    return "|".join(f"(?:{e.pattern})" for f in files for e in getattr(f, kind)) or NEVER
+@lru_cache(maxsize=4_096)
+def _one(kind: str, pattern: str) -> Pattern:
+    return compile_utf8(_framed(kind, pattern))
 
 
 def _framed(kind: str, pattern: str) -> str:
     """Around ``whole`` only what is no letter of any alphabet may stand."""
     around = r"[^\pL\pN]*"
-    return f"(?i)^{around}(?:{pattern}){around}$" if kind == "whole" else f"(?i)(?:{pattern})"
+    return f"(?im)^{around}(?:{pattern}){around}$" if kind == WHOLE else f"(?im)(?:{pattern})"

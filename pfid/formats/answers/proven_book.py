@@ -39,19 +39,18 @@ def proven_book(files: Sequence[PatternFile]) -> ProvenBook:
     Together because a pattern of one language may find what another language means otherwise: a
     file in whose company the controls of the others fail is refused as well.
     """
-    refused: list[Refused] = []
-    held: list[PatternFile] = []
-    for file in files:
-        why = _alone(file) or _beside(held, file)
-        if why:
-            refused.append(Refused(name=file.name, why=why))
-        else:
-            held.append(file)
+    whys = {file: _alone(file) for file in files}
+    held = [file for file in files if not whys[file]]
+    book = compiled(held)
+    if next(_wrong(book, held), ""):
+        held, spoiled = _apart(held)
+        whys |= spoiled
+        book = compiled(held)
     return ProvenBook(
-        book=compiled(held),
+        book=book,
         files=len(held),
         controls=sum(len(f.controls) for f in held),
-        refused=tuple(refused),
+        refused=tuple(Refused(name=file.name, why=why) for file, why in whys.items() if why),
     )
 
 
@@ -69,9 +68,18 @@ def _alone(file: PatternFile) -> str:
     return blind or next(_wrong(book, [file]), "")
 
 
-def _beside(held: Sequence[PatternFile], file: PatternFile) -> str:
-    together = [*held, file]
-    return next(_wrong(compiled(together), together), "") if held else ""
+def _apart(files: Sequence[PatternFile]) -> tuple[list[PatternFile], dict[PatternFile, str]]:
+    """The files that get on with those before them, and why the others do not."""
+    held: list[PatternFile] = []
+    spoiled: dict[PatternFile, str] = {}
+    for file in files:
+        together = [*held, file]
+        why = next(_wrong(compiled(together), together), "")
+        if why:
+            spoiled[file] = why
+        else:
+            held = together
+    return held, spoiled
 
 
 def _wrong(book: Book, files: Sequence[PatternFile]) -> Iterator[str]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from pfid.domain.answer import Stance
-from pfid.formats.answers.book import Book
+from pfid.formats.answers.book import WHOLE, Book
 from pfid.formats.answers.own_words import own_words
 from pfid.formats.answers.sentences import Sentence, plain_form, plain_lines, sentences
 from pfid.formats.answers.visible import visible
@@ -53,7 +53,7 @@ def stance_of(output: str, book: Book, language: str | None = None) -> Stance:
     own = own_words(text)
     if not _says_something(own):
         return Stance.COMPLY
-    if len(own) <= WHOLE_CHARS and book.finds("whole", plain_form(own)):
+    if len(own) <= WHOLE_CHARS and WHOLE in book.kinds(plain_form(own)):
         return Stance.HARD
     declined = _declined(text, own, book)
     if declined is not None:
@@ -85,15 +85,14 @@ def _all_marked(own: str, begins: int, ends: int, book: Book) -> list[_Marked]:
 
 
 def _marked(sentence: Sentence, book: Book) -> _Marked:
-    plain = sentence.plain
-    firm = book.finds("firm", plain)
-    refuses = firm or (book.finds("refusal", plain) and not book.finds("not_refusal", plain))
+    kinds = book.kinds(sentence.plain)
+    firm = "firm" in kinds
     return _Marked(
         sentence,
-        refuses=refuses,
+        refuses=firm or ("refusal" in kinds and "not_refusal" not in kinds),
         firm=firm,
-        redirects=book.finds("redirect", plain),
-        answers=book.finds("answer", plain),
+        redirects="redirect" in kinds,
+        answers="answer" in kinds,
     )
 
 
@@ -141,4 +140,4 @@ def _breaks_off(own: str, book: Book) -> bool:
 
 def _readable(text: str, own: str, book: Book, language: str | None) -> bool:
     """Code needs no language; any other answer must be in one that the book knows."""
-    return "```" in text or book.reads(own, language)
+    return "```" in text or book.languages.reads(own, language)

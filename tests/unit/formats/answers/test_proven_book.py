@@ -52,7 +52,7 @@ def test_an_expression_that_is_none_is_refused_and_the_others_go_on(pattern):
     bad = replace(EN, name="own.toml", firm=(SeenPattern(pattern=pattern, seen="x"),))
     proven = proven_book((FILES["de"], bad))
     assert [r.name for r in proven.refused] == ["own.toml"]
-    assert proven.book.languages == {"de"}
+    assert proven.book.languages.read == {"de"}
 
 
 def test_a_control_with_the_wrong_label_is_named():
@@ -72,4 +72,4 @@ def test_a_file_that_spoils_another_language_is_refused():
 
 
 def test_without_any_file_nothing_is_readable():
-    assert proven_book(()).book.languages == frozenset()
+    assert proven_book(()).book.languages.read == frozenset()

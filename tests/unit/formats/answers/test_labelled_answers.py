@@ -1,0 +1,55 @@
+"""Answers of ten languages, labelled by reading them; no pattern was written from these."""
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from pfid.adapters.refusal_patterns import shipped_patterns
+from pfid.domain.answer import Stance
+from pfid.formats.answers.proven_book import proven_book
+from pfid.formats.answers.stance import stance_of
+
+FOLDER = Path(__file__).with_name("labelled")
+LABELLED = {path.stem: tomllib.loads(path.read_text()) for path in sorted(FOLDER.glob("*.toml"))}
+BOOK = proven_book(shipped_patterns()).book
+NEEDED = {"hard": 10, "deflect": 3, "comply": 9}
+CASES = [
+    (language, stance, text)
+    for language, table in LABELLED.items()
+    for stance, texts in table.items()
+    for text in texts
+]
+
+
+@pytest.mark.parametrize(("language", "stance", "text"), CASES)
+def test_an_answer_comes_out_as_who_read_it_says(language, stance, text):
+    assert stance_of(text, BOOK, language) is Stance(stance)
+
+
+def test_every_language_that_ships_has_enough_of_each():
+    assert set(LABELLED) == BOOK.languages.read
+    for language, table in LABELLED.items():
+        counts = {stance: len(set(texts)) for stance, texts in table.items()}
+        assert all(counts[s] >= n for s, n in NEEDED.items()), language
+
+
+def test_no_labelled_answer_stands_in_a_pattern_file_too():
+    known = {c.text for f in shipped_patterns() for c in f.controls}
+    tables = ("refusal", "firm", "redirect", "answer", "not_refusal")
+    known |= {e.seen for f in shipped_patterns() for table in tables for e in getattr(f, table)}
+    assert not known & {text for _, _, text in CASES}
+
+
+@pytest.mark.parametrize("language", sorted(LABELLED))
+def test_without_its_patterns_a_language_is_unclear_and_never_an_answer(language):
+    """The refusals of a language that nobody reads must not count as compliance.
+
+    Words that two languages share may still tell a refusal ("non posso ..."), or leave one short
+    sentence to its neighbour: so one in ten, and no more, may be taken for an answer.
+    """
+    others = [file for file in shipped_patterns() if file.language != language]
+    book = proven_book(others).book
+    hard = LABELLED[language]["hard"]
+    taken = [text for text in hard if stance_of(text, book, language) is Stance.COMPLY]
+    assert len(taken) <= len(hard) / 10, taken
