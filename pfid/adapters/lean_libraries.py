@@ -10,9 +10,9 @@ class that does nothing. A module that is loaded already stays as it is, and aft
 
 import importlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from types import ModuleType
+from types import MappingProxyType, ModuleType
 from typing import Final
 
 UNUSED: Final = {
@@ -32,6 +32,13 @@ UNUSED: Final = {
     ),
 }
 """By library, what it loads at its top and needs for nothing that the daemon uses."""
+TOLD: Final[dict[str, dict[str, dict[str, object]]]] = {
+    "apscheduler.schedulers.background": {
+        "importlib.metadata": {"version": lambda _: "0", "entry_points": lambda **_: ()}
+    }
+}
+"""By library, what it asks others at its top, and the answer it gets: which version it is, and who
+adds kinds of triggers, none of which is used. The real one loads parsers of mail and archives."""
 ABSENT: Final = {"structlog": ("rich",), "hashlib": ("_hashlib",)}
 """By library, what it does without where it is not there: colours; OpenSSL, 3 MiB, for digests that
 Python brings itself."""
@@ -51,7 +58,10 @@ class _Hollow(ModuleType):
 def load_lean() -> None:
     """Import the libraries, each without what it does not need here."""
     for library in (*ABSENT, *UNUSED):
-        with absent(ABSENT.get(library, ())), hollow(UNUSED.get(library, ())):
+        with (
+            absent(ABSENT.get(library, ())),
+            hollow(UNUSED.get(library, ()), TOLD.get(library, {})),
+        ):
             importlib.import_module(library)
 
 
@@ -68,11 +78,19 @@ def absent(names: tuple[str, ...]) -> Iterator[None]:
 
 
 @contextmanager
-def hollow(names: tuple[str, ...]) -> Iterator[None]:
-    """Give hollow modules to whoever imports one of ``names`` that is not loaded yet."""
-    placed = {name: _Hollow(name) for name in names if name not in sys.modules}
-    for module in placed.values():
+def hollow(
+    names: tuple[str, ...], told: Mapping[str, Mapping[str, object]] = MappingProxyType({})
+) -> Iterator[None]:
+    """Give hollow modules to whoever imports one of ``names`` that is not loaded yet.
+
+    Args:
+        names: of modules.
+        told: likewise, with what they hold.
+    """
+    placed = {name: _Hollow(name) for name in (*names, *told) if name not in sys.modules}
+    for name, module in placed.items():
         module.__path__ = []  # a package, whose parts are hollow too or missing
+        vars(module).update(told.get(name, {}))
     sys.modules.update(placed)
     try:
         yield

@@ -7,13 +7,16 @@ from pathlib import Path
 from typing import Final
 
 from pfid.host.plugins import PluginKind, PluginSource, Problem
+from pfid.workers.installed import may_have_entry_points
 
 GROUP: Final = "pfid.plugins"
 
 
 def entry_points() -> Iterator[PluginSource]:
     """Entry points of group ``pfid.plugins`` of every installed distribution."""
-    from importlib import metadata  # 35-50 ms: only where plugins are looked for
+    if not may_have_entry_points(GROUP):
+        return
+    from importlib import metadata  # 15 ms, and a megabyte: only where there are any
 
     for point in sorted(metadata.entry_points(group=GROUP), key=lambda p: (p.name, p.value)):
         version = point.dist.version if point.dist is not None else ""

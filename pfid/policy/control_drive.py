@@ -44,11 +44,13 @@ class Bench:
         check: the check under proof.
         far_end: see :data:`FarEnd`.
         monotonic_s: a real clock, to notice a control that ran past the check's deadline.
+        took_s: what the last evaluation of each control took, by its name.
     """
 
     check: AnyCheck
     far_end: FarEnd
     monotonic_s: Callable[[], float]
+    took_s: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,18 +92,11 @@ def _alone(bench: Bench, control: Control) -> tuple[ControlResult, Belief]:
     return replace(result, ok=not trouble, error=trouble), belief
 
 
-def cost_s(bench: Bench, control: Control) -> float:
-    """Return what one evaluation of a control takes, in seconds."""
-    began_s = bench.monotonic_s()
-    attempt(bench.check, control.world)
-    return bench.monotonic_s() - began_s
-
-
 def _judged(bench: Bench, control: Control) -> tuple[Verdict, ControlResult]:
     """Put the control's world before the check once, through the real runner."""
     began_s = bench.monotonic_s()
     got = attempt(bench.check, control.world)
-    took_s = bench.monotonic_s() - began_s
+    took_s = bench.took_s[control.name] = bench.monotonic_s() - began_s
     error = got.error
     if took_s > bench.check.deadline_s:
         error = f"took {took_s:.1f} s, over the check's deadline of {bench.check.deadline_s:g} s"

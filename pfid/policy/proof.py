@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from pfid.domain.gate import ControlResult, Gate, GateState, ProvenTo, SabotageResult
 from pfid.domain.names import CheckName
-from pfid.policy.control_drive import Bench, FarEnd, cost_s, drive_controls
+from pfid.policy.control_drive import Bench, FarEnd, drive_controls
 from pfid.policy.sabotage import sabotage
 from pfid.spec.check import AnyCheck
 from pfid.spec.control import Control
@@ -39,7 +39,7 @@ def prove(check: AnyCheck, *, far_end: FarEnd, monotonic_s: Callable[[], float])
 def _sabotaged(bench: Bench, controls: Sequence[Control], results: Sequence[ControlResult]) -> Gate:
     check = bench.check
     try:
-        tried = sabotage(check, controls, lambda control: cost_s(bench, control))
+        tried = sabotage(check, controls, lambda control: bench.took_s.get(control.name, 0.0))
     except Exception as error:  # noqa: BLE001 - a check that cannot be sabotaged is not proven
         return _gate(check, results, (), f"sabotage cannot be tried: {error}")
     alive = [s.mutant for s in tried if not s.caught]

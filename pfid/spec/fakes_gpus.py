@@ -1,6 +1,7 @@
 """GPUs with fixed figures, for controls and tests."""
 
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any, Final
 
 from pfid.domain.gpu import GpuFacts, GpuSample, PowerSource
@@ -88,20 +89,26 @@ def gpu_samples(n: int = 120, *, every_s: float = 1.0, **fields: Any) -> tuple[G
         "ecc_uncorrected": 0,
     }
     values = {**base, **fields}
+    moving = {k: values.pop(k) for k in fields if callable(values[k])}
     return tuple(
         GpuSample(
-            at_s=NEWEST_S - (n - 1 - i) * every_s,
-            **{k: v(i) if callable(v) else v for k, v in values.items()},
+            at_s=NEWEST_S - (n - 1 - i) * every_s, **values, **{k: v(i) for k, v in moving.items()}
         )
         for i in range(n)
     )
+
+
+@lru_cache(maxsize=1)
+def _usual() -> tuple[GpuSample, ...]:
+    """The samples of whoever says nothing of them, made once: they are most of all controls."""
+    return gpu_samples()
 
 
 def gpu_state(samples: tuple[GpuSample, ...] | None = None, **fields: Any) -> GpuState:
     """One GPU with the control run on it, with anything of GpuState overridden."""
     base: dict[str, Any] = {
         "facts": CONTROL_GPU,
-        "samples": gpu_samples() if samples is None else samples,
+        "samples": _usual() if samples is None else samples,
         "holders": (CONTROL_HOLDER,),
     }
     return GpuState(**{**base, **fields})

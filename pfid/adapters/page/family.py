@@ -66,27 +66,30 @@ def untrusted(value: str) -> str:
 class Spec:
     """What a family is: name as exposed, type, help, and the two header lines made of them."""
 
-    __slots__ = ("documentation", "header", "kind", "name")
+    __slots__ = ("documentation", "header", "kind", "name", "told")
 
     def __init__(self, name: str, kind: str, documentation: str) -> None:
         """Take the exposed name: a counter's ends in ``_total``."""
         self.name = name
         self.kind = kind
         self.documentation = documentation
+        base = name.removesuffix("_total") if kind == COUNTER else name
+        self.told = (base, documentation, kind)
+        """As the library calls it: without the suffix of counters."""
         self.header = f"# HELP {name} {documentation}\n# TYPE {name} {kind}\n"
 
 
 class Family(Metric):
     """The samples of one spec at one moment."""
 
+    unit = ""
+
     def __init__(self, spec: Spec) -> None:
         """Start empty. The library's own constructor would check the name again every time."""
         self.spec = spec
-        self.name = spec.name.removesuffix("_total") if spec.kind == COUNTER else spec.name
-        self.documentation = spec.documentation
-        self.unit = ""
-        self.type = spec.kind
         self._rows: list[Row] = []
+        # What the library's consumers read; ours writes by the spec.
+        self.name, self.documentation, self.type = spec.told
 
     def add(self, value: float, labels: Labels = NO_LABELS, suffix: str = "") -> None:
         """Add one sample."""
@@ -107,6 +110,8 @@ class Family(Metric):
     @property
     def text(self) -> str:
         """The family in text format 0.0.4."""
+        if not self._rows:
+            return self.spec.header
         name = self.spec.name
         lines = [f"{name}{suffix}{of.text} {number(value)}\n" for suffix, of, value in self._rows]
         return self.spec.header + "".join(lines)

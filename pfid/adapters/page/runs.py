@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from pfid.adapters.page.family import COUNTER, GAUGE, Family, Labels, Spec, untrusted
+from pfid.adapters.page.family import COUNTER, GAUGE, Family, Labels, Spec, shared, untrusted
 from pfid.adapters.page.run_labels import LabelCache
 from pfid.domain.run import Run, RunState
 from pfid.domain.snapshot import Resources, RunView, Snapshot
@@ -53,7 +53,7 @@ def count(snapshot: Snapshot, *, synthetic: bool) -> Iterator[Family]:
     states = Counter(view.state for view in snapshot.runs if view.synthetic is synthetic)
     family = Family(RUNS)
     for state in RunState:
-        family.add(states[state], Labels(state=state.value))
+        family.add(states[state], shared(state=state.value))
     yield family
 
 

@@ -60,3 +60,15 @@ def test_digests_are_the_same_without_openssl() -> None:
     from pfid.host.proofs import core_digest_now
 
     assert answer == {"digest": core_digest_now()}
+
+
+def test_the_collector_rests_while_all_is_loaded_and_runs_whatever_comes_of_the_start(tmp_path):
+    spoilt = tmp_path / "pfid.toml"
+    spoilt.write_text("nonsense")
+    assert said(
+        "import gc, json, sys\n"
+        "from pfid.bootstrap import daemon_main\n"
+        "loaded = gc.isenabled()\n"
+        f"status = daemon_main.main(['box', '-', {str(spoilt)!r}])\n"
+        "print(json.dumps({'loaded': loaded, 'status': status, 'after': gc.isenabled()}))"
+    ) == {"loaded": False, "status": 2, "after": True}

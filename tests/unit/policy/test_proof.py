@@ -135,6 +135,15 @@ def test_every_stage_has_a_far_end(stage):
     assert prove(make(stage=stage)).why == ""
 
 
+def test_no_control_is_evaluated_only_to_see_what_it_costs():
+    """Alone, twice for each FAIL that walks there and back, and once to be sabotaged."""
+    looks = []
+    check = make(observe=lambda seen: (looks.append(1), observe(seen))[1])
+    assert prove(check).state is GateState.PROVEN
+    n, fails = len(controls(Limits())), 1
+    assert len(looks) == 2 * n + 2 * fails
+
+
 def test_a_check_about_the_box_is_read_back_without_a_run():
     def boxed(limits):
         return tuple(
