@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pfid.config.preflight import load_spec
+from pfid.config.preflight.spec import load_spec
 from pfid.spec.check import Stage
 
 ROOT = Path(__file__).parents[1]

@@ -66,7 +66,7 @@ def declarations(named: str | None, cwd: str, say: Callable[[str], None]) -> Dec
     file = os.path.join(cwd, named or SPEC)  # noqa: PTH118 - plain strings cost least
     if named is None and not os.path.lexists(file):
         return Declarations()
-    from pfid.config.preflight import load_spec
+    from pfid.config.preflight.spec import load_spec
 
     try:
         spec = load_spec(Path(file))

@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import Annotated, Literal
 
-import msgspec
 from msgspec import Meta, field
 
+from pfid.config.table import Table
 from pfid.config.toml_file import load_file, loads_table
 
 Target = Annotated[str, Meta(pattern=r"\A(tiny|[\w.]+:[\w.]+)\Z")]
@@ -14,11 +14,7 @@ Said = Annotated[str, Meta(min_length=1)]
 Count = Annotated[int, Meta(ge=1)]
 
 
-class _Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    pass
-
-
-class Model(_Table, frozen=True, kw_only=True):
+class Model(Table, frozen=True, kw_only=True):
     """The model whose masks are asserted.
 
     Attributes:
@@ -30,7 +26,7 @@ class Model(_Table, frozen=True, kw_only=True):
     attention: str = ""
 
 
-class Step(_Table, frozen=True, kw_only=True):
+class Step(Table, frozen=True, kw_only=True):
     """The step that is timed.
 
     Attributes:
@@ -54,7 +50,7 @@ class Step(_Table, frozen=True, kw_only=True):
     timeout_s: Annotated[float, Meta(gt=0, le=86_400)] = 3_600.0
 
 
-class Trace(_Table, frozen=True, kw_only=True):
+class Trace(Table, frozen=True, kw_only=True):
     """A profiler trace of the run, in the place of one that the step's pass writes.
 
     Attributes:
@@ -64,7 +60,7 @@ class Trace(_Table, frozen=True, kw_only=True):
     file: Said
 
 
-class Lengths(_Table, frozen=True, kw_only=True):
+class Lengths(Table, frozen=True, kw_only=True):
     """The data set's lengths.
 
     Attributes:
@@ -84,7 +80,7 @@ class Lengths(_Table, frozen=True, kw_only=True):
     order: Literal["shuffled", "as_is"] = "shuffled"
 
 
-class Claims(_Table, frozen=True, kw_only=True):
+class Claims(Table, frozen=True, kw_only=True):
     """The ledger whose measured negatives are not recommended again.
 
     Attributes:
@@ -94,7 +90,7 @@ class Claims(_Table, frozen=True, kw_only=True):
     file: Said = "claims.toml"
 
 
-class TriageSpec(_Table, frozen=True, kw_only=True):
+class TriageSpec(Table, frozen=True, kw_only=True):
     """Everything there is to look at; paths are relative to the spec's folder."""
 
     model: Model | None = None

@@ -8,7 +8,7 @@ from pfid_plugins.result.null_has_positive_control import judge, observe
 
 from pfid.bootstrap.judge.known_answers import known_answers_facts
 from pfid.bootstrap.preflight.project import Project
-from pfid.config.preflight import Spec
+from pfid.config.preflight.spec import Spec
 from pfid.spec import NoLimits
 from pfid.spec.fakes_results import arm, record, result_facts, result_world
 from pfid.spec.result_gates.null_has_positive_control import KnownInput, NullGate, NullMetric

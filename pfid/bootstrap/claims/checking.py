@@ -11,7 +11,8 @@ from pfid.bootstrap.manifest_drift import sha256_of
 from pfid.bootstrap.preflight.figures import SearchError, Standing, find_standing
 from pfid.bootstrap.preflight.project import Project
 from pfid.config.claims import Ledger
-from pfid.config.preflight import Claims, Spec
+from pfid.config.preflight.source import Claims
+from pfid.config.preflight.spec import Spec
 from pfid.domain.outcome import Outcome
 
 

@@ -12,7 +12,7 @@ from typing import Final
 
 from pfid.adapters.drill_record import keep_drill
 from pfid.bootstrap.live.project_ground import NAME, ProjectGround
-from pfid.config import preflight as spec
+from pfid.config.preflight import asked, declared, launched, source
 from pfid.domain.provenance import (
     CodeIdentity,
     CommandIdentity,
@@ -74,7 +74,7 @@ def untracked_import(ground: ProjectGround) -> None:
 
 def failing_test(ground: ProjectGround) -> None:
     """A commit breaks a test."""
-    ground.ask(tests=spec.Tests(runner="unittest"))
+    ground.ask(tests=asked.Tests(runner="unittest"))
     _tested(ground, 2)
     ground.good("green")
     _tested(ground, 3)
@@ -95,7 +95,7 @@ def _tested(ground: ProjectGround, answer: int) -> None:
 def key_of_a_path(ground: ProjectGround) -> None:
     """A cache key hashes the path of a file in the place of its content."""
     ground.write("mask.json", "[1]\n")
-    ground.ask(cache_key=spec.CacheKey(function="keys:key", files={"mask": "mask.json"}))
+    ground.ask(cache_key=asked.CacheKey(function="keys:key", files={"mask": "mask.json"}))
     content, path = "open(mask, 'rb').read()", "mask.encode()"
     for hashed, look in ((content, ground.good), (path, ground.bad), (content, ground.good)):
         digest = f"hashlib.sha256({hashed}).hexdigest()"
@@ -106,14 +106,14 @@ def key_of_a_path(ground: ProjectGround) -> None:
 def misspelt_argument(ground: ProjectGround) -> None:
     """An argument does not exist in the class that is installed."""
     for name, look in (("indent", ground.good), ("indents", ground.bad), ("indent", ground.good)):
-        ground.ask(kwargs=[spec.Kwargs(target="json:JSONEncoder", arguments={name: 2})])
+        ground.ask(kwargs=[asked.Kwargs(target="json:JSONEncoder", arguments={name: 2})])
         look("accepted" if name == "indent" else "unknown_argument")
 
 
 def number_out_of_range(ground: ProjectGround) -> None:
     """A number of the configuration leaves its range."""
-    declared = spec.Declared(ranges=[spec.Range(file="train.toml", key="lr", min=0.0, max=0.1)])
-    ground.ask(config=declared)
+    rate = declared.Range(file="train.toml", key="lr", min=0.0, max=0.1)
+    ground.ask(config=declared.Declared(ranges=[rate]))
     for number, look in ((0.01, ground.good), (1.0, ground.bad), (0.01, ground.good)):
         ground.write("train.toml", f"lr = {number}\n")
         look("valid" if number < 1 else "out_of_range")
@@ -124,8 +124,8 @@ def unknown_word(ground: ProjectGround) -> None:
     ground.write(
         "words.py", "import enum\n\n\nHow = enum.Enum('How', {'A': 'sdpa', 'B': 'flex'})\n"
     )
-    choice = spec.Choice(file="train.toml", key="how", of="words:How")
-    ground.ask(config=spec.Declared(choices=[choice]))
+    choice = declared.Choice(file="train.toml", key="how", of="words:How")
+    ground.ask(config=declared.Declared(choices=[choice]))
     for word, look in (("sdpa", ground.good), ("spda", ground.bad), ("flex", ground.good)):
         ground.write("train.toml", f'how = "{word}"\n')
         look("not_among" if word == "spda" else "valid")
@@ -134,14 +134,17 @@ def unknown_word(ground: ProjectGround) -> None:
 def log_left_in_place(ground: ProjectGround) -> None:
     """A rotation does nothing."""
     for command, look in (([], ground.good), (["true"], ground.bad), ([], ground.good)):
-        ground.ask(log=spec.Log(path="run.log", rotate=command))
+        ground.ask(log=launched.Log(path="run.log", rotate=command))
         look("not_rotated" if command else "rotates")
 
 
 def wrong_metric(ground: ProjectGround) -> None:
     """A metric counts what it should not."""
-    controls = [spec.KnownAnswer(args=["no"], expect=1.0), spec.KnownAnswer(args=["yes"], expect=0)]
-    ground.ask(metrics=[spec.Metric(function="metric:refusals", controls=controls)])
+    controls = [
+        asked.KnownAnswer(args=["no"], expect=1.0),
+        asked.KnownAnswer(args=["yes"], expect=0),
+    ]
+    ground.ask(metrics=[asked.Metric(function="metric:refusals", controls=controls)])
     for word, look in (("no", ground.good), ("yes", ground.bad), ("no", ground.good)):
         ground.write("metric.py", f"def refusals(text):\n    return float(text == {word!r})\n")
         look("answers_known" if word == "no" else "wrong_answer")
@@ -150,7 +153,7 @@ def wrong_metric(ground: ProjectGround) -> None:
 def superseded_figure(ground: ProjectGround) -> None:
     """A figure that fell is written into a text again."""
     ground.write("claims.toml", _LEDGER)
-    ground.ask(claims=spec.Claims())
+    ground.ask(claims=source.Claims())
     for text, look in (("145.5 s", ground.good), ("4.3 h", ground.bad), ("145.5 s", ground.good)):
         ground.write("notes.md", f"The cache takes {text} to rebuild.\n")
         ground.commit()
@@ -170,7 +173,7 @@ def name_taken(ground: ProjectGround) -> None:
 def refused_serving(ground: ProjectGround) -> None:
     """The engine refuses what would be served."""
     for word, look in (("true", ground.good), ("false", ground.bad), ("true", ground.good)):
-        ground.ask(serving=spec.Serving(command=[word]))
+        ground.ask(serving=launched.Serving(command=[word]))
         look("servable" if word == "true" else "refused")
 
 
@@ -226,7 +229,7 @@ def _smoke(
         end=Ending(exit_code=0, signal=None, at_s=time.time()),
     )
     place = ground.manifest(manifest)
-    ground.ask(smoke=spec.Smoke(manifest=str(place), keys=keys or []))
+    ground.ask(smoke=launched.Smoke(manifest=str(place), keys=keys or []))
 
 
 _LEDGER: Final = """

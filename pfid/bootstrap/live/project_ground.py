@@ -23,7 +23,7 @@ from pfid.bootstrap.live.witness import NotSeenError
 from pfid.bootstrap.preflight.project import Project
 from pfid.bootstrap.preflight.world import project_world
 from pfid.config.paths import user_state_dir
-from pfid.config.preflight import Spec
+from pfid.config.preflight.spec import Spec
 from pfid.domain.errors import PfidError
 from pfid.domain.outcome import Outcome
 from pfid.domain.provenance import Manifest

@@ -10,7 +10,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from pfid.bootstrap.preflight.project import Project
-from pfid.config.preflight import CacheKey
+from pfid.config.preflight.asked import CacheKey
 from pfid.spec.ports.preflight import CacheKeyFacts
 from pfid.spec.ports.python import PythonAnswer
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from pfid.adapters.config_file import UnreadableFileError, read_config_file, value_at
 from pfid.bootstrap.preflight.project import Project
-from pfid.config.preflight import Checkpoints, Choice, Declared, Range
+from pfid.config.preflight.declared import Checkpoints, Choice, Declared, Range
 from pfid.spec.ports.preflight import DeclaredFacts
 
 _GB = 1e9

@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 from typing import Final
 
-from pfid.config.preflight import FILE_NAME, loads_spec
+from pfid.config.preflight.spec import FILE_NAME, loads_spec
 from pfid.domain.errors import ConfigError
 from pfid.formats.toml_text import quoted
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from pfid.adapters.config_file import UnreadableFileError, read_config_file, value_at
 from pfid.bootstrap.preflight.project import SIGNATURE_FILE, Project
-from pfid.config.preflight import Kwargs
+from pfid.config.preflight.asked import Kwargs
 from pfid.spec.ports.preflight import KwargsFacts, TargetFacts
 
 

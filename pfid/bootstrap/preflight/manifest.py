@@ -9,7 +9,7 @@ import msgspec
 from pfid.adapters.manifest_files import MANIFEST, ManifestRead, read_manifest
 from pfid.bootstrap.launch import user_records
 from pfid.bootstrap.preflight.project import Project
-from pfid.config.preflight import Smoke
+from pfid.config.preflight.launched import Smoke
 from pfid.domain.errors import PfidError
 from pfid.domain.provenance import Manifest
 from pfid.policy.provenance_audit import IMPLEMENTATIONS, AuditRow, Standing, audit

@@ -1,7 +1,7 @@
 """The project's metrics, asked in the training interpreter what is already known."""
 
 from pfid.bootstrap.preflight.project import Project
-from pfid.config.preflight import KnownAnswer, Metric
+from pfid.config.preflight.asked import KnownAnswer, Metric
 from pfid.spec.ports.preflight import MetricFacts, MetricsFacts
 
 

@@ -17,7 +17,8 @@ from typing import Any, Final
 
 from pfid.adapters.bounded_process import CannotStartError, found_program, run_bounded
 from pfid.bootstrap.preflight.project import Project
-from pfid.config.preflight import Mutation, Tests
+from pfid.config.preflight.asked import Tests
+from pfid.config.preflight.source import Mutation
 from pfid.domain.errors import ConfigError, PfidError
 from pfid.spec.ports.python import PythonAnswer
 

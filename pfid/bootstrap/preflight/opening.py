@@ -11,7 +11,7 @@ from pfid.bootstrap.preflight.judging import unknown_optional
 from pfid.bootstrap.preflight.project import Project
 from pfid.config.model import Config
 from pfid.config.paths import user_state_dir
-from pfid.config.preflight import FILE_NAME, load_spec
+from pfid.config.preflight.spec import FILE_NAME, load_spec
 from pfid.domain.errors import ConfigError
 
 

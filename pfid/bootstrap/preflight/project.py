@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from pfid.adapters.git_repository import GitRepository
 from pfid.adapters.python_introspection import PROBES, PythonIntrospection
-from pfid.config.preflight import Spec
+from pfid.config.preflight.spec import Spec
 from pfid.spec.ports.git import GitFacts
 from pfid.spec.ports.python import PythonAnswer
 

@@ -7,7 +7,7 @@ from pfid.bootstrap.preflight.own_command import run_own
 from pfid.bootstrap.preflight.project import Project
 from pfid.bootstrap.viability.proven_parts import model_in
 from pfid.bootstrap.viability.served import served_facts
-from pfid.config.preflight import Serving
+from pfid.config.preflight.launched import Serving
 from pfid.domain.serving import ServingEnd, Shape
 from pfid.formats.engine_command import read_engine_command
 from pfid.spec.ports.preflight import ServingFacts

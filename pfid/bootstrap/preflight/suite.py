@@ -6,7 +6,7 @@ from typing import Any
 
 from pfid.adapters.suite_results import KeptResult, keep_result, recall_result, result_file
 from pfid.bootstrap.preflight.project import Project
-from pfid.config.preflight import Tests
+from pfid.config.preflight.asked import Tests
 from pfid.spec.ports.preflight import SuiteFacts, SuiteResult
 from pfid.spec.ports.python import PythonProblem
 

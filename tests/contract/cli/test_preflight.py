@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from pfid.bootstrap.preflight.initial import initial_spec
-from pfid.config.preflight import loads_spec
+from pfid.config.preflight.spec import loads_spec
 
 BASE = """
 name = "toy"

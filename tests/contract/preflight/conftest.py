@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from pfid.bootstrap.preflight.project import Project
-from pfid.config.preflight import loads_spec
+from pfid.config.preflight.spec import loads_spec
 
 CODE = """
 import functools

@@ -2,7 +2,7 @@
 
 import re
 
-from pfid.config.preflight import loads_spec
+from pfid.config.preflight.spec import loads_spec
 
 
 def section(checkout):

@@ -7,7 +7,7 @@ import pytest
 from pfid.bootstrap.preflight.cards import DRIVERS_OWN_BYTES, _card, _facts
 from pfid.bootstrap.preflight.project import Project
 from pfid.bootstrap.specimen import specimen_snapshot
-from pfid.config.preflight import Spec
+from pfid.config.preflight.spec import Spec
 from pfid.domain.gpu_view import HolderView
 
 VIEW = specimen_snapshot().gpus

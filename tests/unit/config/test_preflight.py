@@ -2,7 +2,7 @@
 
 import pytest
 
-from pfid.config.preflight import load_spec, loads_spec
+from pfid.config.preflight.spec import load_spec, loads_spec
 from pfid.domain.errors import ConfigError
 
 
@@ -57,6 +57,7 @@ def test_every_problem_is_told_at_once_with_its_path():
         ('[[kwargs]]\ntarget="no colon"', "kwargs[0].target"),
         ('[cache_key]\nfunction="os; rm:x"\nfiles={m="f"}', "cache_key.function"),
         ("[smoke]", "either `run` or `manifest`"),
+        ("[serving]", "serving: needs `model` or `command`"),
         ('[smoke]\nrun="a"\nmanifest="b"', "either `run` or `manifest`"),
         ("tests = 3", "is a table"),
         ("[tests", "not TOML"),

@@ -6,7 +6,7 @@ import pytest
 
 from pfid.config.claims import load_claims
 from pfid.config.load import load
-from pfid.config.preflight import load_spec
+from pfid.config.preflight.spec import load_spec
 from pfid.config.toml_file import MAX_BYTES, load_file
 from pfid.config.triage import load_triage
 from pfid.domain.errors import ConfigError
