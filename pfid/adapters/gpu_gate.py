@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from pfid.adapters.gpu_bus import BusWatch
+
 LIBRARY: Final = "libnvidia-ml.so.1"
 FOLDERS: Final = (
     "/usr/lib/x86_64-linux-gnu",
@@ -65,6 +67,7 @@ class GpuGate:
         environ: of this process; the worker inherits the library path.
         monotonic_s: the clock.
         module: folder of the kernel module, which is a new one after every load.
+        bus: the GPUs that the kernel sees.
         on_missing: told when the library is not there, at every look.
         on_open: told when there is nothing against a start.
     """
@@ -72,6 +75,7 @@ class GpuGate:
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
     monotonic_s: Callable[[], float]
     module: Path = MODULE
+    bus: BusWatch = field(default_factory=BusWatch)
     on_missing: Callable[[], None] = lambda: None
     on_open: Callable[[], None] = lambda: None
     _shut_on: tuple[object, object] | None = None

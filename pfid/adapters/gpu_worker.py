@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from pfid.adapters.gpu_bus import gpus_on_bus
 from pfid.adapters.gpu_gate import MISMATCH_S, GpuGate
 from pfid.adapters.worker_events import WorkerCounters, WorkerEnded, WorkerEvent, WorkerMessage
 from pfid.adapters.worker_owner import WorkerOwner
@@ -25,7 +24,6 @@ RULES: Final = LifeRules(start_deadline_s=30.0, deadline_s=30.0, term_grace_s=5.
 what is silent for half a minute is not slow."""
 HOLD_FIRST_S: Final = 600.0
 HOLD_MAX_S: Final = 6 * 3600.0
-BUS_S: Final = 60.0
 MAX_INDEX: Final = 512
 TOO_LARGE: Final = "it held more memory than it may"
 
@@ -97,10 +95,10 @@ class GpuWorker:
         self._held: dict[int, _Held] = {}
         self._reported = False
         self._over = False
-        self._bus_due_s = 0.0
         self._gate = gate or GpuGate(monotonic_s=time.monotonic)
+        self._bus = self._gate.bus
         self._gate.on_missing = self._missing
-        self._gate.on_open = self._look_at_bus
+        self._gate.on_open = self._on_open
         self.owner = WorkerOwner(
             WorkerCommand(module=MODULE),
             self._heard,
@@ -138,11 +136,16 @@ class GpuWorker:
         self._look_at_bus()
         self._on_event(GpuSamplerGone(problem=SamplerProblem.NO_LIBRARY))
 
-    def _look_at_bus(self) -> None:
-        now_s = time.monotonic()
-        if not self._plugins and now_s >= self._bus_due_s:
-            self._bus_due_s = now_s + BUS_S
-            self._on_event(GpusOnBus(bus_ids=gpus_on_bus()))
+    def _on_open(self) -> None:
+        self._look_at_bus()
+
+    def _look_at_bus(self) -> bool:
+        """Tell what the kernel sees, if it is time to; whether that changed."""
+        if self._plugins or not self._bus.due():
+            return False
+        before = self._bus.changes
+        self._on_event(GpusOnBus(bus_ids=self._bus.look()))
+        return self._bus.changes != before
 
     def _heard(self, event: WorkerEvent) -> None:
         if isinstance(event, WorkerMessage):
@@ -155,15 +158,17 @@ class GpuWorker:
 
     def _tell_it(self, generation: int) -> None:
         order = Configure(
-            interval_s=self._interval_s, skip=tuple(sorted(self._held)), plugins=self._plugins
+            interval_s=self._interval_s,
+            skip=tuple(sorted(self._held)),
+            plugins=self._plugins,
+            look=self._bus.changes,
         )
         self.owner.send(encode(order), generation=generation)
 
     def _message(self, report: Report, generation: int) -> None:
         if isinstance(report, Trouble):
             self._trouble(report)
-        self._look_at_bus()
-        if self._forgive():
+        if self._look_at_bus() | self._forgive():
             self._tell_it(generation)
         self._on_event(GpuSaid(report=report))
 

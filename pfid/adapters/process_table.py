@@ -7,6 +7,7 @@ is ever read.
 """
 
 import contextlib
+import errno
 import os
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -216,6 +217,17 @@ class ProcessTable:
             return Path(f"/proc/{pid}").stat().st_uid
         except OSError:
             return None
+
+    def hidden(self, pid: int) -> bool:
+        """Whether there is such a process; asked where procfs shows none (hidepid).
+
+        A pidfd needs no right to see the process, and a number that is nobody's has none.
+        """
+        try:
+            os.close(os.pidfd_open(pid))
+        except OSError as error:
+            return error.errno not in {errno.ESRCH, errno.EINVAL}
+        return True
 
     def username(self, uid: int) -> str:
         """Name of a user, their number if they have none."""

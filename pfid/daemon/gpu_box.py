@@ -74,6 +74,8 @@ class TrackedGpu:
         judged: what checks said about it.
         reference: its own GEMM.
         written: what is in the store.
+        pids_are_ours: whether a process that the driver does not list is on no GPU; seen from a
+            container it may be in another one, whose processes drivers leave out.
         kind: what it was busy with when that was last looked at, for everybody's eyes.
     """
 
@@ -91,6 +93,7 @@ class TrackedGpu:
     judged: dict[str, Judged] = field(default_factory=dict)
     reference: GpuReference | None = None
     written: GpuBody | None = None
+    pids_are_ours: bool = True
     utilization: Points = field(default_factory=Points)
     power_w: Points = field(default_factory=Points)
     kind: WorkKind = WorkKind.UNKNOWN
@@ -163,6 +166,8 @@ class TrackedGpu:
         if last is None or last.memory_used_bytes is None or last.memory_reserved_bytes is None:
             return None
         if self.holders is None or any(h.memory_bytes is None for h in self.holders):
+            return None
+        if not self.pids_are_ours:
             return None
         held = sum(h.memory_bytes or 0 for h in self.holders)
         return max(last.memory_used_bytes - held, 0)
@@ -251,7 +256,11 @@ class GpuBox:
             return None
         kept = min(max(int(KEPT_S / self.interval_s), 1), MAX_SAMPLES)
         gpu = TrackedGpu(
-            facts=facts, source=sampler, samples=deque(maxlen=kept), point_s=self.point_s
+            facts=facts,
+            source=sampler,
+            samples=deque(maxlen=kept),
+            point_s=self.point_s,
+            pids_are_ours=self.pids_are_ours,
         )
         self.gpus[facts.uuid] = gpu
         return gpu

@@ -25,6 +25,10 @@ class StrangerPort(Protocol):
         """Its user; None if it is gone."""
         ...
 
+    def hidden(self, pid: int) -> bool:
+        """Whether there is such a process though procfs shows none (hidepid)."""
+        ...
+
     def username(self, uid: int) -> str:
         """A user's name."""
         ...
@@ -110,7 +114,7 @@ class Holders:
             pid=pid,
             memory_bytes=process.memory_bytes,
             graphics=process.graphics,
-            visible=stat is not None,
+            visible=True if stat is not None else None if self._processes.hidden(pid) else False,
             uid=uid,
             username="" if uid is None else self._name(uid),
             comm="" if stat is None else printable(stat.comm, COMM_CHARS),

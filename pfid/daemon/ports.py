@@ -100,6 +100,10 @@ class ProcessPort(Protocol):
         """A process's user; None if it is gone."""
         ...
 
+    def hidden(self, pid: int) -> bool:
+        """Whether there is such a process; asked where procfs shows none."""
+        ...
+
 
 class DeathPort(Protocol):
     """Reports deaths into the inbox."""

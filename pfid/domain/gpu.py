@@ -25,6 +25,10 @@ micro-controller halted, the card fell off the bus, or its firmware stopped answ
 catalogue)."""
 
 
+XIDS: Final = "xids"
+"""Among the facts that are absent: error events of the GPU are not told, and why."""
+
+
 class AbsentReason(Enum):
     """Why a value is not there."""
 

@@ -24,11 +24,14 @@ class Configure(msgspec.Struct, frozen=True, kw_only=True, tag="configure"):
         interval_s: between two readings.
         skip: indexes of devices that are not to be touched.
         plugins: where to look for samplers; () for NVML.
+        look: another number when there may be other GPUs than before: a driver that was opened
+            counts those it found then, for ever.
     """
 
     interval_s: float = 1.0
     skip: tuple[int, ...] = ()
     plugins: tuple[PluginPlace, ...] = ()
+    look: int = 0
 
 
 class _Report(msgspec.Struct, frozen=True, kw_only=True, tag_field="is"):

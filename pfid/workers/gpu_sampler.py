@@ -83,7 +83,7 @@ class SamplerLoop:
             self._watched = [Watched(s) for s in self._samplers(order)]
             if not self._watched:
                 self._leave(SamplerProblem.NO_LIBRARY, "no plugin brings a sampler")
-        elif before.skip != order.skip:
+        elif (before.skip, before.look) != (order.skip, order.look):
             self._close_all()
         self._configured = order
         self._due_s = time.monotonic()
@@ -138,7 +138,9 @@ class SamplerLoop:
         try:
             if not watched.is_open:
                 self._open(watched, configured)
-            self._tell(watched, watched.sampler.read(time.time(), time.monotonic()))
+            got = watched.sampler.read(time.time(), time.monotonic())
+            self._cell.clear()  # whatever holds us up now is no device's fault
+            self._tell(watched, got)
         except GpuSamplerError as error:
             self._failed(watched, error)
         finally:

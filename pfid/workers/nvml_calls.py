@@ -74,13 +74,23 @@ def reading(call: Callable[..., T], *arguments: Any) -> T | AbsentReason:
         code = error.value
         if code in _SESSION_OVER:
             raise problem(error) from error
-        return _REASONS.get(code, AbsentReason.BLANK)
+        return reason_of(code)
     except (ValueError, TypeError, OverflowError):  # text or a structure that makes no sense
         return AbsentReason.BLANK
 
 
-def newest(handle: Handle, *names: str) -> Any:
+def reason_of(code: int) -> AbsentReason:
+    """Why there is no value; an error without a meaning of its own is a blank."""
+    return _REASONS.get(code, AbsentReason.BLANK)
+
+
+def newest(handle: Handle, *names: str, asked: tuple[Any, ...] = ()) -> Any:
     """Call the first of several names of one question that both sides know.
+
+    Args:
+        handle: of the device.
+        names: of the function.
+        asked: arguments after the handle.
 
     Raises:
         GpuSamplerError: if the driver as a whole is gone.
@@ -92,12 +102,20 @@ def newest(handle: Handle, *names: str) -> Any:
         if function is None:
             continue
         try:
-            return function(handle)
+            return function(handle, *asked)
         except pynvml.NVMLError as error:
             if error.value not in UNSUPPORTED:
                 raise
             missing = error
     raise missing or pynvml.NVMLError(pynvml.NVML_ERROR_FUNCTION_NOT_FOUND)
+
+
+_WHOLE: Final = {
+    pynvml.NVML_VALUE_TYPE_UNSIGNED_INT: "uiVal",
+    pynvml.NVML_VALUE_TYPE_UNSIGNED_LONG: "ulVal",
+    pynvml.NVML_VALUE_TYPE_UNSIGNED_LONG_LONG: "ullVal",
+}
+"""Where a field's whole number stands, by the type it says it has."""
 
 
 def energy_mj(handle: Handle) -> int:
@@ -111,9 +129,9 @@ def instant_power_mw(handle: Handle) -> int:
     (value,) = pynvml.nvmlDeviceGetFieldValues(handle, [field])
     if value.nvmlReturn != pynvml.NVML_SUCCESS:
         raise pynvml.NVMLError(value.nvmlReturn)
-    if value.fieldId != field or value.valueType != pynvml.NVML_VALUE_TYPE_UNSIGNED_INT:
+    if value.fieldId != field or value.valueType not in _WHOLE:
         raise ValueError("another field or another type than was asked for")
-    return int(value.value.uiVal)
+    return int(getattr(value.value, _WHOLE[value.valueType]))
 
 
 def average_power_mw(handle: Handle) -> int:
@@ -143,8 +161,9 @@ def clock_reasons(handle: Handle) -> int:
 
 
 def temperature_c(handle: Handle) -> int:
-    """Core temperature."""
-    return int(pynvml.nvmlDeviceGetTemperature(handle, pynvml.NVML_TEMPERATURE_GPU))
+    """Core temperature, under the name that goes with CUDA 14 or the one that stays."""
+    names = ("nvmlDeviceGetTemperature", "nvmlDeviceGetTemperatureV")
+    return int(newest(handle, *names, asked=(pynvml.NVML_TEMPERATURE_GPU,)))
 
 
 def ecc_uncorrected(handle: Handle) -> int:
@@ -166,14 +185,17 @@ def memory(handle: Handle) -> tuple[int, int, int | None]:
     return int(info.total), int(info.used), None
 
 
-def processes(handle: Handle, *, graphics: bool) -> list[tuple[int, int | None, int | None]]:
-    """Pid, bytes and MIG instance of every process on it, of one of the two kinds."""
-    kind = "Graphics" if graphics else "Compute"
+def processes(handle: Handle, kind: str) -> list[tuple[int, int | None, int | None]]:
+    """Pid, bytes and MIG instance of every process on it, of one of the KINDS."""
     names = (f"nvmlDeviceGet{kind}RunningProcesses_v3", f"nvmlDeviceGet{kind}RunningProcesses_v2")
     return [
         (int(p.pid), p.usedGpuMemory, _instance(getattr(p, "gpuInstanceId", None)))
         for p in newest(handle, *names)
     ]
+
+
+KINDS: Final = ("Compute", "MPSCompute", "Graphics")
+"""Lists a process may stand in: clients of MPS need not be in the first."""
 
 
 def _instance(number: int | None) -> int | None:

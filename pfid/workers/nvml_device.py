@@ -1,13 +1,15 @@
 """One GPU, read field by field: what cannot be read is absent with a reason, the rest is there."""
 
+from dataclasses import replace
 from typing import Any, Final
 
-from pfid.domain.gpu import AbsentReason, GpuFacts, GpuProcess, GpuSample, PowerSource
+from pfid.domain.gpu import XIDS, AbsentReason, GpuFacts, GpuProcess, GpuSample
 from pfid.workers import nvml_calls as nvml
 from pfid.workers import nvml_values as values
 from pfid.workers.nvml_calls import Handle, reading
 from pfid.workers.nvml_facts import read_facts
 from pfid.workers.nvml_gpm import METRICS, Gpm
+from pfid.workers.nvml_power import PowerMeter
 
 PROCESSES_S: Final = 5.0
 """Listing processes is dear on a real driver, and who is on a card does not change every second."""
@@ -37,19 +39,31 @@ class Device:
         self.index = index
         self.facts = facts
         self.lost = False
+        self.deaf: AbsentReason | None = None
+        """Why its errors are not told, None if they are."""
         self._facts_due_s = now_s + FACTS_S
         self._processes_due_s = now_s
         self._processes: Any = AbsentReason.BLANK
         self._read_s: float | None = None
-        self._energy_j: float | None = None
+        self._power = PowerMeter(handle)
         self._gpm = Gpm()
         self._gpm.open(handle)
+
+    @property
+    def told(self) -> GpuFacts:
+        """What it is, and that its errors are not told if that is so."""
+        if self.deaf is None:
+            return self.facts
+        return replace(self.facts, absent={**self.facts.absent, XIDS: self.deaf})
 
     def look_again(self, now_s: float) -> bool:
         """Read the facts if it is time to; whether they changed."""
         if self.lost or now_s < self._facts_due_s:
             return False
         self._facts_due_s = now_s + FACTS_S
+        if self._gpm.unsure:
+            self._gpm.close()
+            self._gpm.open(self.handle)
         facts = read_facts(self.handle, self.index)
         if facts is None or facts.uuid != self.facts.uuid or facts == self.facts:
             return False
@@ -67,7 +81,7 @@ class Device:
         utilization = values.share(reading(nvml.utilization_percent, self.handle))
         self.lost = utilization is AbsentReason.LOST
         if self.lost:  # one call has told; the others would only ask a dead card again
-            self._energy_j = None
+            self._power.forget()
             absent = dict.fromkeys(FIELDS, AbsentReason.LOST)
             return GpuSample(uuid=self.facts.uuid, at_s=at_s, window_s=window_s, absent=absent)
         found = self._fields(now_s, window_s)
@@ -75,9 +89,8 @@ class Device:
         return _sample(found, uuid=self.facts.uuid, at_s=at_s, window_s=window_s)
 
     def _fields(self, now_s: float, window_s: float | None) -> dict[str, Any]:
-        energy_j = values.joules(reading(nvml.energy_mj, self.handle))
-        power_w, source = self._power(energy_j, window_s)
-        self._energy_j = None if isinstance(energy_j, AbsentReason) else energy_j
+        limit_w = values.watts(reading(nvml.power_limit_mw, self.handle))
+        energy_j, power_w, source = self._power.read(window_s, limit_w)
         clock_hz = values.within(
             reading(nvml.sm_clock_mhz, self.handle), 0, values.MAX_CLOCK_HZ, 1e6
         )
@@ -88,7 +101,7 @@ class Device:
         return {
             "power_w": power_w,
             "power_source": source,
-            "power_limit_w": values.watts(reading(nvml.power_limit_mw, self.handle)),
+            "power_limit_w": limit_w,
             "energy_j": energy_j,
             "sm_clock_hz": clock_hz,
             "throttle": values.throttle(reading(nvml.clock_reasons, self.handle)),
@@ -98,21 +111,6 @@ class Device:
             **self._memory(),
             **self._gpm.read(self.handle),
         }
-
-    def _power(
-        self, energy_j: values.Value, window_s: float | None
-    ) -> tuple[values.Value, PowerSource | None]:
-        """The exact mean where it can be had, else the moment, else the driver's own mean."""
-        mean_w = values.mean_power_w(self._energy_j, energy_j, window_s)
-        if mean_w is not None:
-            return mean_w, PowerSource.ENERGY
-        instant_w = values.watts(reading(nvml.instant_power_mw, self.handle))
-        if not isinstance(instant_w, AbsentReason):
-            return instant_w, PowerSource.INSTANT
-        average_w = values.watts(reading(nvml.average_power_mw, self.handle))
-        if not isinstance(average_w, AbsentReason):
-            return average_w, PowerSource.AVERAGE
-        return average_w, None
 
     def _memory(self) -> dict[str, Any]:
         memory = reading(nvml.memory, self.handle)
@@ -142,22 +140,33 @@ class Device:
 
 def _processes(handle: Handle) -> tuple[GpuProcess, ...] | AbsentReason:
     """Who is on it. A list with an impossible pid in it is scrambled and tells nothing."""
-    compute = reading(lambda: nvml.processes(handle, graphics=False))
-    if isinstance(compute, AbsentReason):
-        return compute
-    graphics = reading(lambda: nvml.processes(handle, graphics=True))
-    drawing = [] if isinstance(graphics, AbsentReason) else graphics
-    known = {pid for pid, _, _ in compute}
-    listed = [*((p, False) for p in compute), *((p, True) for p in drawing if p[0] not in known)]
-    if not values.plausible_pids([pid for (pid, _, _), _ in listed]):
+    found: list[GpuProcess] = []
+    for kind in nvml.KINDS:
+        listed = reading(nvml.processes, handle, kind)
+        if isinstance(listed, AbsentReason):
+            if kind == nvml.KINDS[0]:
+                return listed
+            continue
+        known = {process.pid for process in found}
+        found += (
+            GpuProcess(
+                pid=pid, memory_bytes=_bytes(used), instance=instance, graphics=kind == "Graphics"
+            )
+            for pid, used, instance in listed
+            if pid not in known
+        )
+    if not values.plausible_pids([process.pid for process in found]):
         return AbsentReason.OUT_OF_RANGE
-    return tuple(
-        GpuProcess(pid=pid, memory_bytes=_bytes(used), instance=instance, graphics=only_draws)
-        for (pid, used, instance), only_draws in listed
-    )
+    return tuple(found)
 
 
 def _bytes(used: int | None) -> int | None:
+    """Memory it holds: never none.
+
+    0 is what a driver says of a process in another namespace (HAMi-core#112).
+    """
+    if used == 0:
+        return None
     checked = AbsentReason.BLANK if used is None else values.whole(used, values.MAX_MEMORY_BYTES)
     return None if isinstance(checked, AbsentReason) else checked
 

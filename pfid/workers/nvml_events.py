@@ -11,6 +11,7 @@ from pfid.workers.nvml_calls import Handle, reading
 MAX_EVENTS: Final = 64
 """Taken in one turn; a storm is read on in the next."""
 MAX_XID: Final = 10_000
+Deaf = dict[str, AbsentReason]
 
 
 class XidEvents:
@@ -20,21 +21,24 @@ class XidEvents:
         """Listen to nobody."""
         self._set: Any = None
         self._uuids: dict[int | None, str] = {}
+        self.broken = False
+        """Whether the set tells nothing more: once a card is lost, waiting on it fails for all."""
 
-    def open(self, handles: list[tuple[Handle, str]]) -> None:
-        """Register every GPU that supports it; where none does, there are no events."""
+    def open(self, handles: list[tuple[Handle, str]]) -> Deaf:
+        """Register every GPU; returns those whose errors are not told, and why."""
+        self.broken = False
         made = reading(pynvml.nvmlEventSetCreate)
         if isinstance(made, AbsentReason):
-            return
+            return dict.fromkeys((uuid for _, uuid in handles), made)
         self._set = made
+        deaf: Deaf = {}
         for handle, uuid in handles:
-            kinds = reading(pynvml.nvmlDeviceGetSupportedEventTypes, handle)
-            wanted = pynvml.nvmlEventTypeXidCriticalError
-            if isinstance(kinds, AbsentReason) or not kinds & wanted:
-                continue
-            done = reading(pynvml.nvmlDeviceRegisterEvents, handle, wanted, made)
-            if not isinstance(done, AbsentReason):
+            why = _registered(handle, made)
+            if why is None:
                 self._uuids[_address(handle)] = uuid
+            else:
+                deaf[uuid] = why
+        return deaf
 
     def read(self, at_s: float) -> tuple[XidEvent, ...]:
         """Take what has happened, without waiting."""
@@ -44,6 +48,7 @@ class XidEvents:
         for _ in range(MAX_EVENTS):
             data = reading(pynvml.nvmlEventSetWait, self._set, 0)
             if isinstance(data, AbsentReason):  # TIMEOUT: nothing more
+                self.broken = data is not AbsentReason.TIMEOUT
                 break
             code = int(data.eventData)
             is_xid = data.eventType & pynvml.nvmlEventTypeXidCriticalError
@@ -58,6 +63,18 @@ class XidEvents:
             reading(pynvml.nvmlEventSetFree, self._set)
         self._set = None
         self._uuids = {}
+
+
+def _registered(handle: Handle, events: Any) -> AbsentReason | None:
+    """Have a GPU's errors told; why not, if that cannot be had."""
+    kinds = reading(pynvml.nvmlDeviceGetSupportedEventTypes, handle)
+    if isinstance(kinds, AbsentReason):
+        return kinds
+    wanted = pynvml.nvmlEventTypeXidCriticalError
+    if not kinds & wanted:
+        return AbsentReason.NOT_SUPPORTED
+    done = reading(pynvml.nvmlDeviceRegisterEvents, handle, wanted, events)
+    return done if isinstance(done, AbsentReason) else None
 
 
 def _address(handle: Handle) -> int | None:

@@ -9,7 +9,7 @@ import pynvml
 
 from pfid.domain.gpu import AbsentReason
 from pfid.workers import nvml_values as values
-from pfid.workers.nvml_calls import Handle, reading
+from pfid.workers.nvml_calls import Handle, reading, reason_of
 
 METRICS: Final = {
     "sm_activity": pynvml.NVML_GPM_METRIC_SM_UTIL,
@@ -29,6 +29,11 @@ class Gpm:
         self._now: Any = None
         self._taken = False
         self._query: Any = None
+
+    @property
+    def unsure(self) -> bool:
+        """Whether the device did not say that it has none, and there are none all the same."""
+        return self._why is not None and self._why is not AbsentReason.NOT_SUPPORTED
 
     def open(self, handle: Handle) -> None:
         """Find out whether the device has them, and make room for two samples."""
@@ -68,9 +73,9 @@ class Gpm:
         for position, name in enumerate(METRICS):
             metric = query.metrics[position]
             if metric.nvmlReturn == pynvml.NVML_SUCCESS:
-                shares[name] = values.share(metric.value)
+                shares[name] = values.activity(metric.value)
             else:
-                shares[name] = AbsentReason.NOT_SUPPORTED
+                shares[name] = reason_of(metric.nvmlReturn)
         return shares
 
     def close(self) -> None:

@@ -18,6 +18,9 @@ from pfid.workers.nvml_facts import read_facts
 MAX_DEVICES: Final = 64
 LOOK_AGAIN_S: Final = 60.0
 """A GPU that is gone may come back only after the library was opened anew."""
+LOOK_AGAIN_MAX_S: Final = 600.0
+"""One that never answers, since this process may not talk to it, is not looked for every minute."""
+LISTEN_AGAIN_S: Final = 5.0
 VERSION_CHARS: Final = 40
 
 
@@ -36,6 +39,8 @@ class NvmlSampler:
         self._facts_told = False
         self._found = 0
         self._opened_s = 0.0
+        self._again_s = LOOK_AGAIN_S
+        self._listen_due_s = 0.0
 
     def open(self, skip: frozenset[int], touch: Touch) -> GpuDriver:
         """Start NVML and find the GPUs.
@@ -70,8 +75,17 @@ class NvmlSampler:
             facts = None if isinstance(handle, AbsentReason) else read_facts(handle, index)
             if facts is not None:
                 self._devices.append(Device(handle, index, facts, time.monotonic()))
-        self._events.open([(d.handle, d.facts.uuid) for d in self._devices])
+        self._listen()
         self._facts_told = False
+
+    def _listen(self) -> None:
+        """Have errors told of every GPU that answers, and know of which they are not."""
+        self._events.close()
+        self._listen_due_s = time.monotonic() + LISTEN_AGAIN_S
+        answering = [(d.handle, d.facts.uuid) for d in self._devices if not d.lost]
+        deaf = self._events.open(answering)
+        for device in self._devices:
+            device.deaf = AbsentReason.LOST if device.lost else deaf.get(device.facts.uuid)
 
     def _count(self) -> int:
         count = reading(pynvml.nvmlDeviceGetCount)
@@ -95,14 +109,22 @@ class NvmlSampler:
         changed = [d.look_again(monotonic_s) for d in self._devices]
         facts = None
         if any(changed) or not self._facts_told:
-            facts, self._facts_told = tuple(d.facts for d in self._devices), True
+            facts, self._facts_told = tuple(d.told for d in self._devices), True
         lost = tuple(d.facts.uuid for d in self._devices if d.lost)
+        if self._events.broken and monotonic_s >= self._listen_due_s:
+            self._listen()
+            self._facts_told = False
         return GpuReading(samples=samples, facts=facts, lost=lost, xids=xids)
 
     def _worth_opening_anew(self, monotonic_s: float) -> bool:
         missing = len(self._devices) + len(self._skip) < self._found
         lost = missing or any(d.lost for d in self._devices)
-        return lost and monotonic_s - self._opened_s >= LOOK_AGAIN_S
+        if not lost:
+            self._again_s = LOOK_AGAIN_S
+        if not lost or monotonic_s - self._opened_s < self._again_s:
+            return False
+        self._again_s = min(2 * self._again_s, LOOK_AGAIN_MAX_S)
+        return True
 
     def _one(self, device: Device, at_s: float, monotonic_s: float) -> GpuSample:
         self._touch(device.index)

@@ -19,6 +19,7 @@ MAX_COUNT: Final = 2**53
 MAX_PID: Final = 2**22
 """Linux gives out no higher process number; a list with one in it is scrambled (nvitop#75)."""
 MAX_ENERGY_J: Final = 1e13
+OVER_WHOLE: Final = 0.05
 PLACEHOLDERS: Final = frozenset(
     {
         0xFFFFFFFF,
@@ -60,9 +61,15 @@ def share(raw: float | AbsentReason) -> Value:
     return within(raw, 0.0, 1.0, 0.01)
 
 
-def watts(raw: float | AbsentReason) -> Value:
+def activity(raw: float | AbsentReason) -> Value:
+    """A counter's percentage likewise; two clocks divided may come to a little over the whole."""
+    value = within(raw, 0.0, 1.0 + OVER_WHOLE, 0.01)
+    return value if isinstance(value, AbsentReason) else min(value, 1.0)
+
+
+def watts(raw: float | AbsentReason, most_w: float = MAX_W) -> Value:
     """Milliwatts as watts. 0 mW is how some cards say that they have no sensor."""
-    value = within(raw, 0.0, MAX_W, 1e-3)
+    value = within(raw, 0.0, most_w, 1e-3)
     return AbsentReason.NOT_SUPPORTED if value == 0 else value
 
 

@@ -5,8 +5,9 @@ the run has ended, the memory was not given back. ``held_after_end``: what is le
 ended. ``held_by_nobody``: memory that no visible process accounts for. All three make the next
 launch run out of memory, so ``pfid run`` refuses one on such a GPU.
 
-Blind spot: in a container the driver names processes that cannot be seen from here, so nothing is
-claimed. What a driver keeps for itself counts as nobody's up to the limit.
+Blind spot: in a container the driver names processes that cannot be seen from here, or leaves out
+those of others, so nothing is claimed; nor of processes that procfs hides (``hidepid``). What a
+driver keeps for itself counts as nobody's up to the limit.
 
 When it fires: ``pfid gpus`` names the pids. For a zombie, end its parent. For leftovers of a run,
 ``pfid stop RUN``. For nobody's: a process in another container or namespace, a context that hangs
@@ -49,7 +50,10 @@ ANSWERS: Final = Answers(
         "held_by_nobody": (Outcome.FAIL, "memory of this GPU is held by no visible process"),
         "holders_hidden": (Outcome.UNKNOWN, "the driver names processes that cannot be seen here"),
         "holders_unknown": (Outcome.UNKNOWN, "who is on this GPU cannot be read"),
-        "memory_unknown": (Outcome.UNKNOWN, "how much memory is in use cannot be told"),
+        "memory_unknown": (
+            Outcome.UNKNOWN,
+            "whether somebody holds all memory in use is open",
+        ),
         "not_read": (Outcome.UNKNOWN, "there is no reading of this GPU"),
         "memory_not_measured": (Outcome.NOT_APPLICABLE, "this GPU shares memory with the host"),
     }

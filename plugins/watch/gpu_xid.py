@@ -14,11 +14,11 @@ that come back mean another card. ``application_error``: the run's own log, and 
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from pfid.analysis.gpu_xids import XidClass, meaning
-from pfid.domain.gpu import XidEvent
+from pfid.domain.gpu import XIDS, AbsentReason, XidEvent
 from pfid.domain.names import RunId
 from pfid.spec import (
     Answers,
@@ -38,6 +38,7 @@ from pfid.spec import (
 )
 from pfid.spec.fakes import CONTROL_RUN, FixedClock
 from pfid.spec.fakes_gpus import (
+    CONTROL_GPU,
     CONTROL_GPU_SUBJECT,
     CONTROL_UUID,
     NEWEST_S,
@@ -56,6 +57,7 @@ ANSWERS: Final = Answers(
         "uncatalogued_error": (Outcome.UNKNOWN, "an error was reported that pfid does not know"),
         "not_listening": (Outcome.UNKNOWN, "the driver cannot be asked for errors"),
         "not_seen": (Outcome.UNKNOWN, "this GPU was never seen"),
+        "errors_not_told": (Outcome.NOT_APPLICABLE, "this GPU's driver tells no errors"),
     }
 )
 
@@ -84,10 +86,17 @@ class Error:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """Errors of this GPU, None if it was never seen; whether the driver is listened to."""
+    """What is known of this GPU's errors.
+
+    Attributes:
+        errors: those that were reported, None if it was never seen.
+        listening: whether the driver can be read at all.
+        deaf: why errors of this very GPU are not told, None if they are.
+    """
 
     errors: tuple[Error, ...] | None
     listening: bool
+    deaf: AbsentReason | None
 
 
 def observe(world: World) -> Seen:
@@ -100,6 +109,7 @@ def observe(world: World) -> Seen:
     return Seen(
         errors=errors if mine else None,
         listening=world.gpus.sampler().problem in {SamplerProblem.NONE, SamplerProblem.FATAL_XID},
+        deaf=mine[0].facts.absent.get(XIDS) if mine else None,
     )
 
 
@@ -111,7 +121,10 @@ def judge(seen: Seen, limits: Limits) -> Verdict:
     for reason in _WORST_FIRST:
         if reason in standing:
             return _say(reason, standing[reason], seen.errors)
-    return ANSWERS.say("no_recent_errors" if seen.listening else "not_listening")
+    if seen.deaf is AbsentReason.NOT_SUPPORTED:
+        return ANSWERS.say("errors_not_told")
+    heard = seen.listening and seen.deaf is None
+    return ANSWERS.say("no_recent_errors" if heard else "not_listening")
 
 
 _WORST_FIRST: Final = (
@@ -174,7 +187,11 @@ def controls(limits: Limits) -> Iterable[Control]:
     yield _control("code_from_the_future", "uncatalogued_error", _xid(999, 5.0))
     yield _control("code_of_long_ago", "no_recent_errors", _xid(999, limits.hardware_s * 1.01))
     hung = SamplerFacts(problem=SamplerProblem.HUNG, since_success_s=100.0)
-    yield _control("deaf", "not_listening", how=hung)
+    yield _control("nothing_can_be_asked", "not_listening", how=hung)
+    yield _control("deaf", "not_listening", deaf=AbsentReason.LOST)
+    yield _control("tells_no_errors", "errors_not_told", deaf=AbsentReason.NOT_SUPPORTED)
+    told = _xid(48, 5.0)
+    yield _control("told_before", "hardware_error", told, deaf=AbsentReason.LOST)
     yield _control("no_such_card", "not_seen", held=())
 
 
@@ -186,10 +203,12 @@ def _xid(code: int, age_s: float, **more: Any) -> GpuXid:
 def _control(
     name: str, code: str, *xids: GpuXid, entity: Entity | None = None, **more: Any
 ) -> Control:
+    deaf = more.pop("deaf", None)
+    facts = replace(CONTROL_GPU, absent={XIDS: deaf} if deaf else {})
     world = World(
         subject=CONTROL_GPU_SUBJECT,
         clock=FixedClock(wall_s=NEWEST_S),
-        gpus=gpus(gpu_state(xids=xids), **more),
+        gpus=gpus(gpu_state(xids=xids, facts=facts), **more),
     )
     return Control(name=name, world=world, expect=ANSWERS.reasons[code], reason=code, entity=entity)
 

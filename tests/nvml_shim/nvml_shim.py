@@ -55,7 +55,7 @@ H200_MIG = {
     "power": 295_000,
     "mig": 1,
     "gpm": NOT_SUPPORTED,
-    "processes": NOT_SUPPORTED,
+    "processes": NO_PERMISSION,  # of the whole card, to whoever is not root
 }
 L40S_IDLE = {
     "name": "NVIDIA L40S",
@@ -179,9 +179,12 @@ class Shim:
         self.gpus[index] |= facts
         self.write()
 
-    def run_on(self, index: int, pid: int, used: int | None = None) -> None:
-        """Put a process on a GPU."""
-        self.processes.append((index, pid, used))
+    def run_on(self, index: int, pid: int, used: int | None = None, kind: str = "process") -> None:
+        """Put a process on a GPU, as "process", "graphics", or "mps" for a client of MPS."""
+        if kind == "process":
+            self.processes.append((index, pid, used))
+        else:
+            self.extra.append(f"gpu {index} {kind} {pid} {used}")
         self.write()
 
     def clear(self) -> None:

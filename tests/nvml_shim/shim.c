@@ -7,12 +7,16 @@
  *   log on                      (every call is appended to "calls" beside the library)
  *   gpu 0 uuid GPU-...          gpu 0 name NVIDIA H200   gpu 0 bus 00000000:0A:00.0
  *   gpu 0 utilization 100       gpu 0 power 627400       gpu 0 limit 700000
- *   gpu 0 process 4242 1048576  (pid, bytes, MIG instance; any number of them)
+ *   gpu 0 process 4242 1048576  (pid, bytes, MIG instance; any number of them; also "graphics",
+ *                               and "mps" for a client of MPS)
  *   xid 1 0 79                  (serial, gpu, code: told once, if it comes while somebody listens)
  *
  * A value is a number, or "error N", "hang" (the call never returns), "crash", "slow MS VALUE", or
  * values over time as "0@0 100@5" (seconds since the file was written). What is not named for a GPU
- * answers NOT_SUPPORTED. Energy follows power unless it is given.
+ * answers NOT_SUPPORTED. Energy follows power unless it is given, with "module" milliwatts on top.
+ *
+ * As a driver does: the count is that of the last start of the library (unless "count_lives" is
+ * set), and once a card is lost, waiting for events fails for every card in the set.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -33,9 +37,10 @@
 #define API __attribute__((visibility("default")))
 
 enum { OK = 0, UNINIT = 1, INVALID = 2, NOSUP = 3, SIZE = 7, TIMEOUT = 10, LOST = 15, VERSION = 25 };
+enum { COMPUTE, GRAPHICS, MPS };
 
 typedef struct { char key[32]; char text[TEXT]; } fact;
-typedef struct { unsigned pid; unsigned long long bytes; unsigned instance; int graphics; } proc;
+typedef struct { unsigned pid; unsigned long long bytes; unsigned instance; int kind; } proc;
 typedef struct {
     int index, nfacts, nprocs, mig_parent, mig_number;
     fact facts[MAX_FACTS];
@@ -78,12 +83,12 @@ static void line_of_gpu(char *line) {
     if (sscanf(line, "%d %31s %n", &index, key, &used) < 2 || index < 0 || index >= MAX_GPUS) return;
     gpu *g = &gpus[index];
     char *rest = line + used;
-    if (!strcmp(key, "process") || !strcmp(key, "graphics")) {
+    if (!strcmp(key, "process") || !strcmp(key, "graphics") || !strcmp(key, "mps")) {
         if (g->nprocs >= MAX_PROCS) return;
         proc *p = &g->procs[g->nprocs++];
         p->bytes = ~0ULL;
         p->instance = ~0U;
-        p->graphics = key[0] == 'g';
+        p->kind = key[0] == 'g' ? GRAPHICS : key[0] == 'm' ? MPS : COMPUTE;
         sscanf(rest, "%u %llu %u", &p->pid, &p->bytes, &p->instance);
         return;
     }
@@ -276,7 +281,7 @@ API int nvmlDeviceGetCount_v2(unsigned *out) {
     const char *text = global("count");
     int ret = act(&text);
     if (ret != OK) return ret;
-    *out = atoi(text);
+    *out = global("count_lives") ? atoi(text) : frozen_count;
     return OK;
 }
 API int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **out) {
@@ -357,6 +362,8 @@ API int nvmlDeviceGetTotalEnergyConsumption(void *d, unsigned long long *out) {
     unsigned milliwatts;
     int ret = narrow(d, "nvmlDeviceGetTotalEnergyConsumption", "power", &milliwatts);
     if (ret != OK) return ret;
+    const char *module = find(g->facts, g->nfacts, "module");
+    if (module) milliwatts += atoi(module);
     double at = now();
     if (g->energy_at == 0) g->energy_mj = 1e9;
     else g->energy_mj += milliwatts * (at - g->energy_at);
@@ -381,8 +388,9 @@ API int nvmlDeviceGetFieldValues(void *d, int n, field_value *values) {
         const char *key = find(g->facts, g->nfacts, "instant") ? "instant" : "power";
         values[i].ret = narrow(d, "nvmlDeviceGetFieldValues", key, &milliwatts);
         if (values[i].ret == LOST) return LOST;
-        values[i].type = 1;
-        values[i].value.u = milliwatts;
+        const char *type = find(g->facts, g->nfacts, "instant_type");
+        values[i].type = type ? atoi(type) : 1;
+        values[i].value.ull = milliwatts;
     }
     return OK;
 }
@@ -398,7 +406,14 @@ API int nvmlDeviceGetCurrentClocksThrottleReasons(void *d, unsigned long long *o
 }
 API int nvmlDeviceGetTemperature(void *d, unsigned sensor, unsigned *out) {
     (void)sensor;
-    return narrow(d, "nvmlDeviceGetTemperature", "temperature", out);
+    gpu *g = d;
+    const char *key = find(g->facts, g->nfacts, "old_temperature") ? "old_temperature" : "temperature";
+    return narrow(d, "nvmlDeviceGetTemperature", key, out);
+}
+typedef struct { unsigned version, sensor; int temperature; } temperature;
+API int nvmlDeviceGetTemperatureV(void *d, temperature *out) {
+    if (out->version != (sizeof(temperature) | 1 << 24)) return VERSION;
+    return narrow(d, "nvmlDeviceGetTemperatureV", "temperature", (unsigned *)&out->temperature);
 }
 API int nvmlDeviceGetTotalEccErrors(void *d, unsigned type, unsigned counter,
                                     unsigned long long *out) {
@@ -424,7 +439,7 @@ API int nvmlDeviceGetMemoryInfo_v2(void *d, memory2 *out) {
     return OK;
 }
 typedef struct { unsigned pid; unsigned long long used; unsigned gpu_instance, compute_instance; } listed;
-static int list(void *d, const char *call, int graphics, unsigned *count, listed *out) {
+static int list(void *d, const char *call, int kind, unsigned *count, listed *out) {
     gpu *g = d;
     note(call, g->index);
     if (!initialized) return UNINIT;
@@ -433,7 +448,7 @@ static int list(void *d, const char *call, int graphics, unsigned *count, listed
     if (ret != OK) return ret;
     unsigned n = 0, room = *count;
     for (int i = 0; i < g->nprocs; i++) {
-        if (g->procs[i].graphics != graphics) continue;
+        if (g->procs[i].kind != kind) continue;
         if (out && n < room) {
             out[n].pid = g->procs[i].pid;
             out[n].used = g->procs[i].bytes;
@@ -446,10 +461,13 @@ static int list(void *d, const char *call, int graphics, unsigned *count, listed
     return n > (out ? room : 0) ? SIZE : OK;
 }
 API int nvmlDeviceGetComputeRunningProcesses_v3(void *d, unsigned *n, listed *out) {
-    return list(d, "nvmlDeviceGetComputeRunningProcesses_v3", 0, n, out);
+    return list(d, "nvmlDeviceGetComputeRunningProcesses_v3", COMPUTE, n, out);
 }
 API int nvmlDeviceGetGraphicsRunningProcesses_v3(void *d, unsigned *n, listed *out) {
-    return list(d, "nvmlDeviceGetGraphicsRunningProcesses_v3", 1, n, out);
+    return list(d, "nvmlDeviceGetGraphicsRunningProcesses_v3", GRAPHICS, n, out);
+}
+API int nvmlDeviceGetMPSComputeRunningProcesses_v3(void *d, unsigned *n, listed *out) {
+    return list(d, "nvmlDeviceGetMPSComputeRunningProcesses_v3", MPS, n, out);
 }
 /* What pfid does not ask for and others do. */
 API int nvmlDeviceGetEncoderUtilization(void *d, unsigned *a, unsigned *b) {
@@ -505,8 +523,10 @@ API int nvmlGpmMetricsGet(gpm_get *get) {
     }
     return OK;
 }
+static int registered[MAX_GPUS];
 API int nvmlEventSetCreate(void **out) {
     note("nvmlEventSetCreate", -1);
+    memset(registered, 0, sizeof registered);
     for (int i = 0; i < nxids; i++) /* a set tells what happens after it was made */
         if (nserials_done < 256) serials_done[nserials_done++] = xids[i].serial;
     *out = &nxids;
@@ -518,10 +538,18 @@ API int nvmlDeviceGetSupportedEventTypes(void *d, unsigned long long *out) {
     if (ret == NOSUP) { *out = 8; return OK; }
     return ret;
 }
+static int lost(int index) {
+    const char *state = find(gpus[index].facts, gpus[index].nfacts, "state");
+    return state && !strcmp(state, "error 15");
+}
 API int nvmlDeviceRegisterEvents(void *d, unsigned long long types, void *set) {
     (void)types, (void)set;
-    note("nvmlDeviceRegisterEvents", ((gpu *)d)->index);
-    return OK;
+    gpu *g = d;
+    note("nvmlDeviceRegisterEvents", g->index);
+    const char *text = find(g->facts, g->nfacts, "register");
+    int ret = lost(g->index) ? LOST : text ? act(&text) : OK;
+    if (ret == OK) registered[g->index] = 1;
+    return ret;
 }
 typedef struct {
     void *device;
@@ -542,5 +570,12 @@ API int nvmlEventSetWait_v2(void *set, event *out, unsigned ms) {
         out->data = xids[i].code;
         return OK;
     }
+    for (int i = 0; i < MAX_GPUS; i++)
+        if (registered[i] && lost(i)) return LOST;
     return TIMEOUT;
 }
+/* Sizes of the structures above, for a test that holds them against NVIDIA's own bindings. */
+API const unsigned shim_sizes[] = {
+    sizeof(pci), sizeof(rates), sizeof(field_value), sizeof(memory1), sizeof(memory2),
+    sizeof(listed), sizeof(temperature), sizeof(gpm_support), sizeof(gpm_metric), sizeof(event),
+};

@@ -3,6 +3,7 @@
 import time
 from typing import Final
 
+from pfid.adapters.gpu_worker import pids_are_ours
 from pfid.bootstrap.gpu_look import OwnLook, told_by
 from pfid.bootstrap.preflight.project import Project
 from pfid.bootstrap.sources import gather
@@ -35,10 +36,12 @@ def _facts(view: GpusView, needed: int, project: Project) -> CardsFacts:
         absent = view.problem in NONE_HERE and not view.expected
         return CardsFacts(needed=needed, problem="" if absent else "cannot_look")
     chosen = chosen_gpus(view, project.environ.get(VISIBLE))
-    return CardsFacts(needed=needed, cards=tuple(_card(gpu) for gpu in chosen))
+    return CardsFacts(
+        needed=needed, cards=tuple(_card(gpu, ours=pids_are_ours()) for gpu in chosen)
+    )
 
 
-def _card(gpu: GpuView) -> CardFacts:
+def _card(gpu: GpuView, *, ours: bool = True) -> CardFacts:
     holders = gpu.holders
     if holders is None or any(h.visible is None for h in holders):
         return CardFacts(uuid=gpu.facts.uuid, holders=None)
@@ -47,5 +50,7 @@ def _card(gpu: GpuView) -> CardFacts:
     used = gpu.last.memory_used_bytes if gpu.last is not None else None
     orphaned = sum(h.memory_bytes or 1 for h in dead)
     if not holders and used is not None and used > DRIVERS_OWN_BYTES:
+        if not ours:  # a driver leaves the processes of other namespaces out
+            return CardFacts(uuid=gpu.facts.uuid, holders=None)
         orphaned = used
     return CardFacts(uuid=gpu.facts.uuid, holders=len(living), orphaned_bytes=orphaned)

@@ -93,7 +93,7 @@ class GpuHolder:
         memory_bytes: GPU memory it holds; None where the driver does not say.
         graphics: whether it only draws.
         visible: whether this box has such a process; None where that cannot be told (a container
-            sees other numbers than the driver).
+            sees other numbers than the driver, procfs may hide processes of others).
         uid: of the process, None if it is not visible.
         username: of the uid, "" if not known.
         comm: its short name, untrusted and public.

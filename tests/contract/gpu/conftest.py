@@ -21,7 +21,13 @@ RULES = LifeRules(
 class Sampler:
     """The sampler's owner, and everything it was told."""
 
-    def __init__(self, plugins: tuple[PluginPlace, ...] = (), *, deadline_s: float = 1.0) -> None:
+    def __init__(
+        self,
+        plugins: tuple[PluginPlace, ...] = (),
+        *,
+        deadline_s: float = 1.0,
+        **worker: object,
+    ) -> None:
         self.events: queue.SimpleQueue[GpuEvent] = queue.SimpleQueue()
         self.facts: dict[str, GpuFacts] = {}
         self.running = True
@@ -30,6 +36,7 @@ class Sampler:
             interval_s=INTERVAL_S,
             rules=replace(RULES, deadline_s=deadline_s),
             plugins=plugins,
+            **worker,
         )
         self.worker.start()
 

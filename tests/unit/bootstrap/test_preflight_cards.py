@@ -41,6 +41,12 @@ def test_a_card_is_told(gpu, holders, orphaned):
     assert (found.holders, found.orphaned_bytes) == (holders, orphaned)
 
 
+def test_in_a_container_memory_in_use_may_be_another_containers():
+    found = _card(used(NOBODY, DRIVERS_OWN_BYTES + 1), ours=False)
+    assert (found.holders, found.orphaned_bytes) == (None, 0)
+    assert _card(used(NOBODY, DRIVERS_OWN_BYTES), ours=False).holders == 0
+
+
 def project(tmp_path, **environ):
     return Project(spec=Spec(), folder=tmp_path, state=tmp_path, environ=environ)
 

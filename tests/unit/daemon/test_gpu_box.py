@@ -141,6 +141,17 @@ def test_memory_nobody_accounts_for_is_told_only_where_all_is_known(box):
     assert gpu.state.unheld_bytes is None
 
 
+def test_seen_from_a_container_memory_nobody_is_listed_for_may_be_anybodys():
+    """Newer drivers leave the processes of other namespaces out of the list."""
+    box = GpuBox(pids_are_ours=False)
+    known = {"memory_used_bytes": 100, "memory_reserved_bytes": 5}
+    box.read(read(facts=(A,), samples=(sample(A, **known),)), 10.0, lambda _: None)
+    gpu = box.gpus["GPU-a"]
+    gpu.holders = ()
+    gpu.changed()
+    assert gpu.state.unheld_bytes is None
+
+
 def test_the_same_state_serves_until_something_changes(box):
     gpu = box.gpus["GPU-a"]
     assert gpu.state is gpu.state

@@ -15,6 +15,8 @@ ENDED = {"run-1": RunTree(ended=True, defunct=False)}
 class Box:
     """Processes by pid: (start ticks, state)."""
 
+    hides = frozenset()
+
     def __init__(self, **processes):
         self.processes = {int(pid[1:]): known for pid, known in processes.items()}
         self.names_asked = 0
@@ -36,6 +38,9 @@ class Box:
 
     def owner(self, pid):
         return 1001 if pid in self.processes else None
+
+    def hidden(self, pid):
+        return pid in self.hides
 
     def username(self, uid):
         self.names_asked += 1
@@ -67,6 +72,13 @@ def test_a_stranger_has_a_user_and_no_run(gpu):
 def test_a_pid_that_is_no_process_is_held_by_nobody_anyone_can_see(gpu):
     (holder,) = of(gpu, Box(), 7)
     assert (holder.visible, holder.uid, holder.username, holder.run_id) == (False, None, "", None)
+
+
+def test_a_process_that_procfs_hides_is_not_nobody(gpu):
+    box = Box()
+    box.hides = {7}
+    hidden, gone = of(gpu, box, 7, 8)
+    assert (hidden.visible, gone.visible) == (None, False)
 
 
 def test_memory_of_an_ended_run_keeps_its_name_while_the_driver_lists_the_pid(gpu):
