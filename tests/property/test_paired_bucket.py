@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from pfid.trainer.paired_bucket import PairedBucketSampler
 
+ORDER_2 = [[1, 8], [7, 6], [2, 5], [3, 4], [0]]
 lengths_lists = st.lists(st.integers(1, 5_000), min_size=1, max_size=200)
 
 
@@ -186,6 +187,30 @@ def test_a_state_of_another_sampler_is_refused_by_what_differs():
     state = PairedBucketSampler([1, 2, 3], 2, seed=1).state_dict()
     with pytest.raises(ValueError, match="seed was 1, is 2"):
         PairedBucketSampler([1, 2, 3], 2, seed=2).load_state_dict(state)
+
+
+def test_a_state_from_before_the_order_changed_is_refused():
+    state = PairedBucketSampler([1, 2, 3], 2).state_dict()
+    older = {key: value for key, value in state.items() if key != "order"}
+    with pytest.raises(ValueError, match="order was None, is 2"):
+        PairedBucketSampler([1, 2, 3], 2).load_state_dict(older)
+
+
+def test_the_order_of_a_seed_is_that_of_its_number_on_every_machine():
+    """Whoever changes this order gives it another number, or resumed runs see records twice."""
+    sampler = PairedBucketSampler([3, 1, 2, 2, 2, 2, 2, 2, 1], 2, seed=5)
+    assert sampler.state_dict()["order"] == 2
+    assert list(sampler) == ORDER_2
+
+
+def test_a_shuffle_of_many_is_no_repetition_of_a_shuffle_of_few():
+    """Its numbers come in blocks; each block is another."""
+    (batch,) = PairedBucketSampler([7] * 20_000, 20_000, seed=1)
+    assert sorted(batch) == list(range(20_000))
+    places = np.argsort(batch)
+    blocks = [np.argsort(places[begin : begin + 4_096]) for begin in range(0, 16_384, 4_096)]
+    assert not any(np.array_equal(one, other) for one, other in pairwise(blocks))
+    assert abs(np.corrcoef(places[:-4_096], places[4_096:])[0, 1]) < 0.03
 
 
 @pytest.mark.parametrize(
