@@ -6,11 +6,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from pfid.adapters.committed_files import CommittedFiles
+from pfid.adapters.committed_files import CommittedFiles, CommitUnreadableError
 from pfid.adapters.git_repository import GitRepository
 from pfid.adapters.python_introspection import PythonIntrospection
 from pfid.bootstrap.run_steps import run_steps
-from pfid.bootstrap.source_texts import CONFIGS, SourceText, texts_committed, texts_lying
+from pfid.bootstrap.source_texts import (
+    CONFIGS,
+    SourceText,
+    is_source,
+    texts_committed,
+    texts_lying,
+)
+from pfid.domain.provenance import CodeIdentity
 from pfid.domain.repository import GitFacts
 from pfid.formats.source_settings import (
     SourceError,
@@ -19,9 +26,13 @@ from pfid.formats.source_settings import (
     settings_in_python,
 )
 from pfid.policy.reconstruction import (
+    CHANGES_LOST,
+    COMMIT_LOST,
     Evidence,
     Place,
     Reconstructed,
+    doubted,
+    is_as_launched,
     requested,
     resolved,
     survived,
@@ -29,6 +40,7 @@ from pfid.policy.reconstruction import (
 from pfid.wire.record import RecordedLog
 
 SETTINGS: Final = ("attn_implementation", "experts_implementation")
+NEVER_TRACKED: Final = "lay there at the launch and no commit holds it; it is not read"
 PROBE_DEADLINE_S: Final = 180.0
 """Importing torch from a cold network disk takes long."""
 
@@ -42,6 +54,8 @@ class Reconstruction:
     code: GitFacts | None = None
     at_commit: bool = False
     """Whether the source was read out of ``code``'s commit, not as it lies there."""
+    launched: CodeIdentity | None = None
+    """What a manifest says the run was launched from; None where none is known."""
 
     def asked(self) -> dict[str, Any]:
         """What the claims so far request, one value a field."""
@@ -54,8 +68,7 @@ class Reconstruction:
 
 def from_source(found: Reconstruction, source: Path, environ: Mapping[str, str]) -> None:
     """Add what a source tree, or one file, asks for; as it lies there now."""
-    folder = source if source.is_dir() else source.parent
-    found.code = GitRepository(str(folder.absolute()), environ).facts()
+    found.code = _looked_at(source, environ)
     _requests(found, str(source), texts_lying(source, SETTINGS, found.problems))
 
 
@@ -67,8 +80,7 @@ def from_commit(
     Raises:
         CommitUnreadableError: if there is no such commit.
     """
-    folder = source if source.is_dir() else source.parent
-    committed = CommittedFiles(str(folder.absolute()), environ, revision)
+    committed = CommittedFiles(_folder(source), environ, revision)
     found.code = GitFacts(
         commit=committed.commit.sha, describe=committed.commit.describe, dirty=False
     )
@@ -76,6 +88,43 @@ def from_commit(
     name = "" if source.is_dir() else source.name
     texts = texts_committed(committed, name, SETTINGS, found.problems)
     _requests(found, f"{source} at {committed.commit.describe}", texts)
+
+
+def from_launch(
+    found: Reconstruction, source: Path, environ: Mapping[str, str], launched: CodeIdentity
+) -> None:
+    """Add what the code asks for that a manifest says was launched, wherever the tree is by now.
+
+    A tree that is still as it was launched is read as it lies there; else the commit is. Changes
+    that no commit held are known by their digest alone: what is read without them is not certain.
+    """
+    found.launched = launched
+    if launched.commit is None:
+        from_source(found, source, environ)
+        return
+    if launched.dirty and is_as_launched(_looked_at(source, environ), launched):
+        from_source(found, source, environ)
+        return
+    doubt = "" if launched.dirty is False else CHANGES_LOST
+    try:
+        from_commit(found, source, environ, launched.commit)
+        found.problems += [
+            f"{name}: {NEVER_TRACKED}" for name in launched.untracked if is_source(name)
+        ]
+    except CommitUnreadableError as error:
+        found.problems.append(f"{error}; the source is read as it lies there")
+        from_source(found, source, environ)
+        doubt = COMMIT_LOST
+    if doubt:
+        found.claims[:] = [doubted(claim, doubt) for claim in found.claims]
+
+
+def _looked_at(source: Path, environ: Mapping[str, str]) -> GitFacts:
+    return GitRepository(_folder(source), environ).facts()
+
+
+def _folder(source: Path) -> str:
+    return str((source if source.is_dir() else source.parent).absolute())
 
 
 def _requests(found: Reconstruction, source: str, texts: Iterable[SourceText]) -> None:

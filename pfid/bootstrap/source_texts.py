@@ -60,7 +60,7 @@ def texts_committed(
         problems: takes what cannot be read.
     """
     try:
-        found = [path for path in committed.mentioning(words, name) if _is_source(path, name)]
+        found = [path for path in committed.mentioning(words, name) if name or is_source(path)]
     except CommitUnreadableError as error:
         problems.append(str(error))
         return
@@ -78,10 +78,11 @@ def texts_committed(
         yield SourceText(where=where, suffix=PurePosixPath(path).suffix, text=text)
 
 
-def _is_source(path: str, named: str) -> bool:
-    parts = PurePosixPath(path).parts
-    left_out = any(part in _SKIPPED or part.startswith(".") for part in parts[:-1])
-    return bool(named) or (not left_out and _is_read(PurePosixPath(path).suffix))
+def is_source(path: str) -> bool:
+    """Whether a path, as a repository names it, is one that is read of a whole tree."""
+    *folders, name = PurePosixPath(path).parts or ("",)
+    left_out = any(folder in _SKIPPED or folder.startswith(".") for folder in folders)
+    return not left_out and _is_read(PurePosixPath(name).suffix)
 
 
 def _is_read(suffix: str) -> bool:

@@ -8,19 +8,23 @@ from typing import Any, Final
 
 import click
 
+from pfid.adapters.manifest_files import MANIFEST, read_manifest
 from pfid.bootstrap.launch import user_records
 from pfid.bootstrap.manifest_lookup import run_id_of
 from pfid.bootstrap.reconstruct import (
     Reconstruction,
     from_commit,
     from_config,
+    from_launch,
     from_logs,
     from_source,
 )
 from pfid.cli.output import Cell, Exit, emit_json, note, table
 from pfid.cli.provenance_text import shown
+from pfid.domain.errors import PfidError
+from pfid.domain.provenance import CodeIdentity
 from pfid.domain.repository import GitFacts
-from pfid.policy.reconstruction import Evidence, Reconstructed
+from pfid.policy.reconstruction import Evidence, Reconstructed, is_as_launched
 from pfid.wire.record import RunRecord
 
 EVIDENCE: Final = {
@@ -43,7 +47,8 @@ EVIDENCE: Final = {
     "--commit",
     "revision",
     metavar="REV",
-    help="Read the source as this commit holds it. [default: the working tree as it lies there]",
+    help="Read the source as this commit holds it. [default: the commit that RUN's manifest "
+    "names, unless --source is given; else the working tree as it lies there]",
 )
 @click.option(
     "--model",
@@ -75,7 +80,7 @@ EVIDENCE: Final = {
 def command(ctx: click.Context, /, run: str | None, as_json: bool, **given: Any) -> None:
     """Gather what can still be told of a run that recorded nothing, each with its evidence.
 
-    Nothing of it is a record: the source may have changed (unless --commit names what ran), the
+    Nothing of it is a record: the source may have changed (unless a commit says what ran), the
     libraries may be others than then.
     Exit codes: 0 fine, 1 a claim contradicts what was requested, 2 nothing to look at, 3 nothing
     could be told.
@@ -99,23 +104,21 @@ def _record(run: str) -> RunRecord | None:
 
 
 def _gather(record: RunRecord | None, given: Mapping[str, Any]) -> Reconstruction:
+    found = Reconstruction()
     source: Path | None = given["source"]
+    launched = None
     logs: tuple[Path, ...] = given["logs"]
     if record is not None:
-        source = source or (Path(record.cwd) if record.cwd else None)
         logs = logs or tuple(Path(log.path) for log in record.logs if Path(log.path).is_file())
+        if source is None and record.cwd:
+            source = _still_there(Path(record.cwd), found)
+            launched = _launched(record, found)
     if source is None and not logs and given["model"] is None:
+        gone = "".join(f"; {problem}" for problem in found.problems)
         raise click.UsageError(
-            "name a RUN, --source, --model or --steps: there is nothing to look at"
+            f"name a RUN, --source, --model or --steps: there is nothing to look at{gone}"
         )
-    found = Reconstruction()
-    revision: str | None = given["revision"]
-    if revision is not None and source is None:
-        raise click.UsageError("--commit needs a source: name a RUN or --source")
-    if source is not None and revision is not None:
-        from_commit(found, source, os.environ, revision)
-    elif source is not None:
-        from_source(found, source, os.environ)
+    _read_source(found, source, given["revision"], launched)
     if given["model"] is not None:
         python = given["python"] or shutil.which("python3") or "python3"
         from_config(found, given["model"], python, os.environ)
@@ -123,6 +126,39 @@ def _gather(record: RunRecord | None, given: Mapping[str, Any]) -> Reconstructio
         expected_s = given["expected_s"] or (record.expect_step_s if record else None)
         from_logs(found, logs, expected_s)
     return found
+
+
+def _still_there(cwd: Path, found: Reconstruction) -> Path | None:
+    if cwd.is_dir():
+        return cwd
+    found.problems.append(f"{cwd}: RUN's working directory is not there any more (--source)")
+    return None
+
+
+def _launched(record: RunRecord, found: Reconstruction) -> CodeIdentity | None:
+    """What RUN's manifest says of its code; None where there is none, as of older runs."""
+    file = user_records(os.environ).run_dir(record.run_id) / MANIFEST
+    try:
+        return read_manifest(file).manifest.code if file.exists() else None
+    except PfidError as error:
+        found.problems.append(str(error))
+        return None
+
+
+def _read_source(
+    found: Reconstruction, source: Path | None, revision: str | None, launched: CodeIdentity | None
+) -> None:
+    """As the commit that is named holds it, or as it was launched, or as it lies there."""
+    if revision is not None and source is None:
+        raise click.UsageError("--commit needs a source: name a RUN or --source")
+    if source is None:
+        return
+    if revision is not None:
+        from_commit(found, source, os.environ, revision)
+    elif launched is not None:
+        from_launch(found, source, os.environ, launched)
+    else:
+        from_source(found, source, os.environ)
 
 
 def _json(found: Reconstruction, record: RunRecord | None) -> dict[str, Any]:
@@ -137,9 +173,14 @@ def _json(found: Reconstruction, record: RunRecord | None) -> dict[str, Any]:
             "commit": code.commit,
             "dirty": code.dirty,
             "problem": code.problem.value or None,
+            "launched": None if found.launched is None else _launched_json(found.launched),
         },
         "problems": found.problems,
     }
+
+
+def _launched_json(code: CodeIdentity) -> dict[str, Any]:
+    return {"commit": code.commit, "dirty": code.dirty, "diff_sha256": code.diff_sha256}
 
 
 def _claim_json(claim: Reconstructed) -> dict[str, Any]:
@@ -158,7 +199,10 @@ def _claim_json(claim: Reconstructed) -> dict[str, Any]:
 def _print(found: Reconstruction) -> None:
     code = found.code
     if found.at_commit and code is not None:
-        note(f"the source as commit {code.describe} holds it; the working tree was not looked at")
+        whose = ", which the run was launched from" if found.launched is not None else ""
+        note(f"the source as commit {code.describe} holds it{whose}; the working tree was not read")
+    elif code is not None and found.launched is not None and is_as_launched(code, found.launched):
+        note(f"the source as it lies there{_at(code)}: the same changes as at the launch")
     elif code is not None:
         note(
             f"the source as it lies there now{_at(code)}: it may have changed since (--commit REV)"

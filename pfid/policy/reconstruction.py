@@ -6,10 +6,15 @@ survived. None of them is a record, and each says so.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any, Final
 
+from pfid.domain.provenance import CodeIdentity
+from pfid.domain.repository import GitFacts
+
+CHANGES_LOST: Final = "the run was launched with changes that no commit held and nobody kept"
+COMMIT_LOST: Final = "the commit that was launched is not to be had"
 FALLBACK_FACTOR: Final = 3.0
 FEW: Final = 5
 
@@ -90,6 +95,17 @@ def requested(field: str, places: Sequence[Place]) -> Reconstructed | None:
         where=tuple(place.where for place in counted),
         why=why or (doubts[0] if doubts else ""),
     )
+
+
+def is_as_launched(now: GitFacts, launched: CodeIdentity) -> bool:
+    """Whether a tree with changes is still the one that was launched: commit and changes alike."""
+    same = now.commit is not None and now.commit == launched.commit
+    return same and now.diff_sha256 is not None and now.diff_sha256 == launched.diff_sha256
+
+
+def doubted(claim: Reconstructed, why: str) -> Reconstructed:
+    """The same claim, not certain, with one more reason."""
+    return replace(claim, certain=False, why="; ".join(filter(None, (why, claim.why))))
 
 
 def resolved(

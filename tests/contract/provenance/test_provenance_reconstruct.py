@@ -1,10 +1,17 @@
 """``pfid provenance reconstruct``: three kinds of evidence, each marked, none of them a record."""
 
 import json
+import os
 import subprocess
 import sys
 
 import pytest
+from msgspec.structs import replace
+
+from pfid.adapters.git_repository import GitRepository
+from pfid.domain.provenance import CodeIdentity
+from pfid.policy.launch_identity import code_identity
+from pfid.wire.record import RecordedLog
 
 STEPS = "".join(
     f'{{"step": {step}, "seconds": {45.0 if step == 1 else 19.5}}}\n' for step in range(1, 41)
@@ -57,10 +64,6 @@ def test_step_times_of_a_fallback_contradict(provenance, project, tmp_path):
 def test_a_run_names_its_own_folder_and_logs(provenance, project, tmp_path):
     provenance.run()
     record = provenance.records.read("train-1")
-    from msgspec.structs import replace
-
-    from pfid.wire.record import RecordedLog
-
     logs = [RecordedLog(path=str(tmp_path / "train.log"))]
     provenance.records.commit(replace(record, cwd=str(project), logs=logs, expect_step_s=20.0))
     said, code = provenance.json("reconstruct", "train")
@@ -158,12 +161,99 @@ def test_a_commit_is_read_as_it_is_and_the_tree_is_not_touched(provenance, proje
     assert (value(now), value(then), code) == ("eager", "flex_attention", 0)
     assert value(then, "experts_implementation") == "grouped_mm"
     assert (now["code"]["read"], now["code"]["dirty"]) == ("working_tree", True)
-    assert then["code"] == {"read": "commit", "commit": history, "dirty": False, "problem": None}
+    code = {"read": "commit", "commit": history, "dirty": False, "problem": None, "launched": None}
+    assert then["code"] == code
     assert (
         f"{history[:7]}:train.py:2:"
         in claims(then)["attn_implementation", "requested"]["where"][-1]
     )
     assert {p: p.read_bytes() for p in sorted(project.rglob("*")) if p.is_file()} == before
+
+
+@pytest.fixture
+def launched(provenance, project, tmp_path):
+    """A run whose manifest names the code it was launched from; its logs are told too."""
+
+    def launch(code):
+        provenance.run(code=code)
+        record = provenance.records.read("train-1")
+        logs = [RecordedLog(path=str(tmp_path / "train.log"))]
+        provenance.records.commit(replace(record, cwd=str(project), logs=logs))
+
+    return launch
+
+
+def asked(said):
+    return claims(said)["attn_implementation", "requested"]
+
+
+def test_a_run_is_read_as_the_commit_it_was_launched_from_wherever_the_tree_is_by_now(
+    provenance, project, history, launched
+):
+    launched(CodeIdentity(commit=history, describe=history[:7], dirty=False))
+    said, code = provenance.json("reconstruct", "train")
+    assert (value(said), asked(said)["certain"], code) == ("flex_attention", True, 0)
+    assert said["code"]["read"] == "commit"
+    assert said["code"]["launched"] == {"commit": history, "dirty": False, "diff_sha256": None}
+    assert "which the run was launched from" in provenance("reconstruct", "train").stderr
+    lying, _ = provenance.json("reconstruct", "train", "--source", project)
+    assert (value(lying), lying["code"]["read"]) == ("eager", "working_tree")
+    head, _ = provenance.json("reconstruct", "train", "--commit", "HEAD")
+    assert value(head) == "sdpa"
+
+
+def test_changes_that_no_commit_held_are_read_while_they_still_lie_there(
+    provenance, project, history, launched
+):
+    launched(code_identity(GitRepository(str(project), os.environ).facts()))
+    said, _ = provenance.json("reconstruct", "train")
+    assert (value(said), asked(said)["certain"]) == ("eager", True)
+    assert said["code"]["launched"]["dirty"] is True
+    assert "the same changes as at the launch" in provenance("reconstruct", "train").stderr
+    (project / "train.py").write_text(SOURCE.replace("flex_attention", "flash_attention_2"))
+    said, _ = provenance.json("reconstruct", "train")
+    assert (value(said), said["code"]["read"]) == ("sdpa", "commit")
+    assert not asked(said)["certain"]
+    assert "nobody kept" in asked(said)["why"]
+    assert any(problem.startswith("more.py: ") for problem in said["problems"])
+
+
+def test_a_commit_that_is_gone_is_said_and_the_tree_is_no_certain_witness(
+    provenance, project, history, launched
+):
+    launched(CodeIdentity(commit="a" * 40, describe="aaaaaaa", dirty=False))
+    said, code = provenance.json("reconstruct", "train")
+    assert (value(said), said["code"]["read"], code) == ("eager", "working_tree", 0)
+    assert not asked(said)["certain"]
+    assert any("has no commit" in problem for problem in said["problems"])
+
+
+def test_a_launch_outside_of_a_repository_is_read_as_it_lies_there(provenance, project, launched):
+    launched(CodeIdentity(problem="no_repository"))
+    said, _ = provenance.json("reconstruct", "train")
+    assert (value(said), asked(said)["certain"]) == ("flex_attention", True)
+
+
+def test_a_manifest_that_cannot_be_read_is_said_and_hides_nothing(
+    provenance, project, history, launched
+):
+    launched(CodeIdentity(commit=history, dirty=False))
+    (provenance.records.run_dir("train-1") / "provenance.json").write_text("{")
+    said, _ = provenance.json("reconstruct", "train")
+    assert value(said) == "eager"
+    assert any("provenance.json" in problem for problem in said["problems"])
+
+
+def test_a_working_directory_that_is_gone_is_said_and_the_logs_are_read_all_the_same(
+    provenance, project, history, launched
+):
+    launched(CodeIdentity(commit=history, dirty=False))
+    project.rename(project.with_name("moved"))
+    said, _ = provenance.json("reconstruct", "train")
+    assert any("is not there any more" in problem for problem in said["problems"])
+    assert set(claims(said)) == {("attn_implementation", "survived")}
+    moved, _ = provenance.json("reconstruct", "train", "--source", project.with_name("moved"))
+    assert value(moved) == "eager"
 
 
 def test_a_part_of_the_tree_and_one_file_are_read_at_a_commit_too(provenance, project, history):

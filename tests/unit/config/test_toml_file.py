@@ -5,13 +5,14 @@ import os
 import pytest
 
 from pfid.config.claims import load_claims
+from pfid.config.gates import load_gates
 from pfid.config.load import load
 from pfid.config.preflight.spec import load_spec
 from pfid.config.toml_file import MAX_BYTES, load_file
 from pfid.config.triage import load_triage
 from pfid.domain.errors import ConfigError
 
-LOADERS = pytest.mark.parametrize("loads", [load, load_claims, load_spec, load_triage])
+LOADERS = pytest.mark.parametrize("loads", [load, load_claims, load_gates, load_spec, load_triage])
 
 
 def refusal(loads, path):
