@@ -20,6 +20,8 @@ SIZE_IN: Final = (8.9, 2.7)
 BINS: Final = 48
 MANY: Final = 100
 """With more in one bar than that, a few slow steps would not be seen on a linear axis."""
+NEAR_THE_AXIS: Final = 0.12
+"""Share of a plot's height within which a line's name would be written over the axis."""
 WIDE_SPREAD: Final = 20.0
 """Where the slowest step is so many times the median, a linear axis would show the slowest only."""
 DIM, RULE, LINE, MARK, WARN = "#010101", "#020202", "#030303", "#040404", "#050505"
@@ -206,22 +208,30 @@ def _marker(shown: Sequence[float]) -> str:
 
 
 def _plain_ticks(*several: Any) -> None:
-    """Figures as people write them: a power of ten would need a markup of its own."""
+    """Figures as people write them: a power of ten would need a markup of its own.
+
+    On a logarithmic axis also 2 and 5 of each decade: two figures on an axis are none to read by.
+    """
     from matplotlib import ticker
 
     for axis in several:
+        if axis.get_scale() == "log":
+            axis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
         axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:g}"))
         axis.set_minor_formatter(ticker.NullFormatter())
 
 
 def _beside(axes: Any, height: float, name: str, colour: str) -> None:
+    """Name a line across: beneath it, above it where the axis is too near."""
+    _, share = (axes.transScale + axes.transLimits).transform((1.0, height))
+    above = share < NEAR_THE_AXIS
     axes.annotate(
         name,
         (0.0, height),
         xycoords=("axes fraction", "data"),
-        xytext=(4, -2),
+        xytext=(4, 2 if above else -2),
         textcoords="offset points",
-        va="top",
+        va="bottom" if above else "top",
         color=colour,
         in_layout=False,
     )

@@ -4,6 +4,7 @@ The daemon's page is made of these, and a report where no plotting library is in
 megabytes are much for three shapes. They take the page's own colours and need no script.
 """
 
+import math
 from collections.abc import Sequence
 from typing import Final
 
@@ -14,6 +15,10 @@ HEADROOM: Final = 1.2
 BIG_WIDTH, BIG_HEIGHT = 640, 180
 _LEFT, _BELOW, _ABOVE = 56, 24, 10
 BIG_POINTS_MAX: Final = 2_000
+LEAST: Final = 1e-300
+"""Below it floats lose their digits, and a power of ten is none any more."""
+WHOLE_FROM: Final = 1_000
+"""Figures from here on are written whole: 1.227e+04 is read by nobody."""
 
 
 def sparkline(
@@ -91,7 +96,8 @@ def bars(counts: Sequence[int], names: Sequence[str], unit: str) -> Markup:
         )
         drawn.append(_label(x + width / 2, BIG_HEIGHT - 6, names[i], "middle"))
     said = f"{sum(counts)} values by {unit}"
-    return _svg(BIG_WIDTH, BIG_HEIGHT, said, *_axis(top, "steps"), *drawn)
+    below = _label(_LEFT - 6, BIG_HEIGHT - 6, f"up to, {unit}", "end")
+    return _svg(BIG_WIDTH, BIG_HEIGHT, said, *_axis(top, "steps"), below, *drawn)
 
 
 def scatter(pairs: Sequence[tuple[float, float]], x_unit: str, y_unit: str) -> Markup:
@@ -138,7 +144,7 @@ def _across(y: str, to: int, begin: int = 0) -> Markup:
 def _axis(top: float, unit: str) -> tuple[Markup, ...]:
     bottom = BIG_HEIGHT - _BELOW
     return (
-        _label(_LEFT - 6, _ABOVE + 8, f"{top:.4g}", "end"),
+        _label(_LEFT - 6, _ABOVE + 8, f"{top:,.0f}" if top >= WHOLE_FROM else f"{top:.4g}", "end"),
         _label(_LEFT - 6, _ABOVE + 24, unit, "end"),
         _label(_LEFT - 6, bottom, "0", "end"),
         el(
@@ -170,12 +176,8 @@ def thinned(values: Sequence[float]) -> Sequence[float]:
 
 
 def _round_up(value: float) -> float:
-    """The next of 1, 2, 5 times a power of ten."""
+    """The next of 1, 2, 5 times a power of ten; the least that is drawn for what lies below it."""
     if not value > 0:
         return 1.0
-    power = 1.0
-    while power > value:
-        power /= 10
-    while power * 10 <= value:
-        power *= 10
-    return next(power * m for m in (1, 2, 5, 10) if power * m >= value)
+    power: float = 10.0 ** math.floor(math.log10(max(value, LEAST)))
+    return next((power * m for m in (1, 2, 5, 10) if power * m >= value), power * 20)

@@ -80,6 +80,20 @@ def test_a_single_slow_step_among_many_stays_visible():
     assert max(heights) - min(heights) > 100
 
 
+@pytest.mark.parametrize("slow", [15.0, 190.0, 4_000.0], ids=["linear", "low", "logarithmic"])
+def test_the_name_of_a_line_is_not_written_over_the_axis(slow):
+    """The lowest figure of the upright axis stands where the axis lies."""
+    svg = ReportPlots().timeline((10.0,) * 300 + (slow,), 10.0)
+    heights = {e.text: float(e.get("y")) for e in ET.fromstring(svg).iter(f"{SVG}text")}
+    axis = heights["step"] - 26.0  # its name is two lines below
+    assert heights["baseline"] < axis
+
+
+def test_a_logarithmic_axis_has_figures_enough_to_read_by():
+    said = set(texts(ReportPlots().timeline((10.0,) * 300 + (4_000.0,), None)))
+    assert {"10", "20", "50", "100", "200", "500", "1000"} <= said
+
+
 def test_what_stands_in_a_users_own_settings_changes_nothing(tmp_path):
     (tmp_path / "matplotlibrc").write_text(
         "axes.facecolor: red\nfont.size: 40\nsvg.fonttype: path\n"

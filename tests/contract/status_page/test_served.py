@@ -101,6 +101,13 @@ def test_a_gpu_says_what_it_does_its_limit_its_tensor_cores_and_who_is_on_it(wit
         assert said in page, said
 
 
+def test_every_small_plot_says_what_it_shows(with_gpus):
+    page = status_page(with_gpus).decode()
+    for said in ("10 to 51.2 s", "utilisation 90% to 97%", "power 300 to 320 W"):
+        assert f">{said}<" in page, said
+    assert page.count('class="scale"') == page.count("<polyline") >= 5
+
+
 def test_a_kind_of_work_that_is_not_known_says_why_and_a_good_one_is_no_warning(with_gpus):
     view = with_gpus.gpus
 

@@ -3,6 +3,7 @@
 import re
 from xml.etree import ElementTree as ET
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -51,3 +52,18 @@ def test_a_scatter_keeps_shares_inside():
     svg = scatter([(0.5, 300.0), (7.0, 700.0)], "utilisation", "W")
     xs = [float(x) for x in re.findall(r'cx="([\d.]+)"', svg)]
     assert max(xs) <= 640
+
+
+def test_an_axis_is_read_in_whole_figures_and_says_what_its_bars_go_up_to():
+    drawn = bars([0, 12_267, 3], ["0.01", "0.02", "0.04"], "s")
+    said = [e.text for e in ET.fromstring(drawn).iter("text")]
+    assert "12,267" in said
+    assert "up to, s" in said
+
+
+@pytest.mark.parametrize("value", [5e-324, 1e-310, 1e-300, 1e-9, 1.0, 999.9, 1e3, 1e9, 1e300])
+def test_every_top_of_an_axis_is_found(value):
+    (first, *_) = [e.text for e in ET.fromstring(timeline([value, value], "s")).iter("text")]
+    top = float(first.replace(",", ""))
+    assert value <= top * (1 + 1e-9)
+    assert top <= max(10 * value, 1e-299)
