@@ -1,12 +1,13 @@
 """What does a project's own metric answer to inputs whose answers are known?
 
 Asked: ``folder``, ``probes`` (this folder), ``function``, ``calls``: a list of
-``{"args": [...], "kwargs": {...}}``.
+``{"args": [...], "kwargs": {...}}``, or ``calls_file``: a file with such a list.
 Answer: ``{"missing": text}``, or ``{"answers": [number or text, ...]}``: a text says what came
 instead of a number.
 """
 
 import importlib.util
+import json
 import math
 from typing import Any, Callable, Dict
 
@@ -19,11 +20,15 @@ def answer(asked: Dict[str, Any]) -> Dict[str, Any]:
     loading = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(loading)
     loading.enter(asked["folder"])
+    calls = asked.get("calls")
+    if calls is None:
+        with open(asked["calls_file"], encoding="ascii") as file:  # noqa: PTH123 - an import less
+            calls = json.load(file)
     try:
         function = loading.load(asked["function"])
     except loading.MissingError as error:
         return {"missing": str(error)}
-    return {"answers": [_number(function, call) for call in asked["calls"]]}
+    return {"answers": [_number(function, call) for call in calls]}
 
 
 def _number(function: Callable[..., Any], call: Dict[str, Any]) -> Any:

@@ -1,15 +1,19 @@
 """Fail when the gates of an evaluation cannot see a property that it claims to see.
 
 Faults are planted into the good answers: truncated, padded, looped, refused, memorised. Every other
-check that the spec asks judges the faulty copy; a property none of whose faults makes one of them
-fail is a blind spot, named here. A gate set of short-answer tasks cannot see length behaviour, and
+check that the spec asks judges the faulty copy, and so does each metric of yours that the section
+names with where the evaluation fails by it; a property one of whose faults makes none of them fail
+is a blind spot, named here. A gate set of short-answer tasks cannot see length behaviour, and
 because nobody had tried, the same effect went through two full runs (playbook 4.6.3).
 
 Each fault is read back through the seam that checks read, and counted where it is found: one that
 did not arrive proves nothing and is UNKNOWN.
 
-Blind spot: these are gross faults; gates that see them may miss finer ones. Metrics of the user's
-own are not driven over the faulty copies.
+A metric that cannot be driven, or does not give the good answers the scores that their records
+hold, sees nothing and hides nothing: what only it might have seen is unknown.
+
+Blind spot: these are gross faults; gates that see them may miss finer ones. A metric that the
+section does not name is not driven.
 
 When it fires: add prompts whose good answers have the property (long ones for length), or a section
 for the check that looks at it. If the evaluation is not meant to see it, do not declare it.
@@ -51,6 +55,10 @@ ANSWERS: Final = Answers(
             Outcome.UNKNOWN,
             "a gate fails on the answers as they are, so nothing can be seen by it",
         ),
+        "metric_undriven": (
+            Outcome.UNKNOWN,
+            "a metric of yours could not be put before a fault that nothing else sees",
+        ),
         "not_configured": (Outcome.NOT_APPLICABLE, "the spec declares no property to be seen"),
     }
 )
@@ -84,7 +92,8 @@ def _said(fault: PlantedFault) -> str:
     problem = f", {fault.problem} {fault.detail}" if fault.problem else ""
     arrived = f"{fault.delivered} of {fault.answers}"
     failing = f", fails already: {', '.join(fault.failing)}" if fault.failing else ""
-    line = f"{fault.property}/{fault.name}: in {arrived}, seen by {by}{failing}{problem}"
+    undriven = f", not driven: {'; '.join(fault.undriven)}" if fault.undriven else ""
+    line = f"{fault.property}/{fault.name}: in {arrived}, seen by {by}{failing}{undriven}{problem}"
     return printable(line, 300)
 
 
@@ -93,7 +102,8 @@ def judge(seen: Seen, limits: Limits) -> Verdict:
     if seen.faults is None:
         return ANSWERS.say("not_configured")
     codes = [_code(fault, limits) for fault in seen.faults]
-    order = ("blind", "not_planted", "not_delivered", "answers_not_good", "seen")
+    doubts = ("not_planted", "not_delivered", "metric_undriven", "answers_not_good")
+    order = ("blind", *doubts, "seen")
     code = next((c for c in order if c in codes), "not_planted")
     named = [f for f, its in zip(seen.faults, codes, strict=True) if its == code]
     properties = {f.property for f in seen.faults}
@@ -115,6 +125,8 @@ def _code(fault: PlantedFault, limits: Limits) -> str:
         return "not_delivered"
     if fault.seen_by:
         return "seen"
+    if fault.undriven:
+        return "metric_undriven"
     return "answers_not_good" if fault.failing else "blind"
 
 
@@ -139,6 +151,9 @@ def controls(limits: Limits) -> Iterable[Control]:
     )
     yield _control("no corpus", "not_planted", "memorised", problem="no_corpus")
     yield _control("a gate fails already", "answers_not_good", "looped", seen_by=(), failing=("x",))
+    silent = {"seen_by": (), "undriven": ("metric f1: python_hung",)}
+    yield _control("a metric hangs", "metric_undriven", "truncated", **silent)
+    yield _control("a metric hangs, a check sees", "seen", "truncated", undriven=("m: raised",))
     yield ANSWERS.control("nothing tried", "not_planted", _world(PlantedFacts(faults=())))
     yield ANSWERS.control("not configured", "not_configured", _world(None))
 

@@ -1,10 +1,10 @@
 """Fail when outputs repeat a corpus word for word, at length.
 
-Every output is held against the whole corpus: the longest run of characters that stands there
-exactly, most whole words in one such run, and the share of all text in any. In the same pass go
-texts whose overlap is known: an excerpt of the corpus, half of one, one that was put behind its
-last byte, an unrelated one, an empty one. Unless all of them come out right, a zero counts for
-nothing (playbook 4.6.2).
+Every output, and the reasoning beside it, is held against the whole corpus: the longest run of
+characters that stands there exactly, most whole words in one such run, and the share of all text in
+any. In the same pass go texts whose overlap is known: an excerpt of the corpus, half of one, one
+that was put behind its last byte, an unrelated one, an empty one. Unless all of them come out
+right, a zero counts for nothing (playbook 4.6.2).
 
 Blind spot: text that was changed by a letter or a blank is another text unless the spec asks for
 ``case_and_blanks``; a prompt that quotes the corpus and is repeated in the answer counts; runs

@@ -144,6 +144,29 @@ def test_a_corpus_that_is_not_read_to_its_end_is_not_trusted(folder, monkeypatch
     assert said(facts).reason == "scan_not_trusted"
 
 
+def test_what_was_only_thought_is_held_against_the_corpus_too(folder):
+    records = [record(1, "Nothing.", reasoning=f"First: {QUOTE} ..."), record(2, "No more.")]
+    gate = MemorisationGate(corpus=["corpus"])
+    facts = overlap_facts(gate, folder, result_facts(arm(records)), lambda _: None)
+    assert [(q.item, q.chars) for q in facts.candidate.worst] == [("1 (reasoning)", len(QUOTE))]
+    assert (facts.candidate.outputs, facts.candidate.quoting) == (2, 1)
+    assert facts.candidate.chars == len("Nothing.No more.First:  ...") + len(QUOTE)
+
+
+def test_a_text_is_held_against_the_corpus_once_however_often_it_is_asked_about(folder):
+    held = overlap.Overlaps(MemorisationGate(corpus=["corpus"]), folder, lambda _: None)
+    first = held.facts(result_facts(arm([record(1, QUOTE), record(2, prose(200, 9))])))
+    body = (folder / "corpus" / "a.txt").read_text()
+    (folder / "corpus" / "a.txt").unlink()
+    again = held.facts(result_facts(arm([record(7, QUOTE)])))
+    assert again.candidate.worst[0].place == first.candidate.worst[0].place
+    assert (again.known, again.corpus_bytes) == (first.known, first.corpus_bytes)
+    new = result_facts(arm([record(1, body[10:400])]))
+    assert held.facts(new).problem == "corpus_empty"
+    (folder / "corpus" / "a.txt").write_text(body)
+    assert held.facts(new).candidate.worst[0].chars == 390
+
+
 def test_no_spec_no_look(folder):
     assert overlap_facts(None, folder, result_facts(arm([record(1)])), lambda _: None) is None
     assert said(None).reason == "not_configured"

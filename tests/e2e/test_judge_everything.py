@@ -95,8 +95,12 @@ date = 2026-08-26
 [gates.memorisation]
 corpus = ["corpus.txt"]
 [gates.gate_sees_property]
-properties = ["length", "collapse"]
+properties = ["length", "collapse", "refusal", "memorisation"]
 sample = 60
+[[gates.gate_sees_property.metrics]]
+metric = "memorised"
+against = "good"
+fails_below = 0.5
 """
 INSTRUMENT = (
     'instrument = { scorer = "exact 1", decoding = "t 0.8", max_tokens = 200, seat = "vllm bf16" }'
@@ -182,6 +186,11 @@ def test_every_gate_is_asked_and_a_sound_evaluation_fails_none(tmp_path):
     came = {name: (v["outcome"], v["reason"]) for name, v in said.items()}
     assert {n: c for n, c in came.items() if c[0] != "pass"} == {}
     assert code == 0
+    lines = " ".join(said["gate_sees_property"]["evidence"])
+    assert (lines.count("metric memorised"), lines.count(": in 60 of 60, seen by ")) == (3, 5)
+    assert "memorisation, metric memorised" in lines.partition("memorisation/memorised")[2]
+    assert "refusal_retention, " in lines.partition("refusal/refused")[2]
+    assert "fails already" not in lines
     assert body["candidate"]["repeats"] == 3
     assert "<h2>Jitter and trip point</h2>" in out.read_text()
 

@@ -1,9 +1,9 @@
 """The metrics of an evaluation, driven in the user's interpreter with what is known."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Final, Protocol
+from collections.abc import Iterable
+from typing import Final
 
-from pfid.domain.interpreter import PythonAnswer
+from pfid.bootstrap.judge.driving import Ask, NotDrivenError, driven
 from pfid.spec.ports.known_answers import DrivenMetric, KnownAnswer, KnownAnswersFacts
 from pfid.spec.result_gates.null_has_positive_control import KnownInput, NullGate, NullMetric
 
@@ -21,16 +21,6 @@ HALF: Final = (0.05, 0.95)
 """Of the way from unrelated to identical: metrics count a half differently, none as all or none."""
 
 
-class Ask(Protocol):
-    """The user's interpreter, asked in the folder of the spec."""
-
-    def __call__(
-        self, question: str, asked: Mapping[str, Any], *, deadline_s: float
-    ) -> PythonAnswer:
-        """Ask one question and wait."""
-        ...
-
-
 def known_answers_facts(gate: NullGate | None, ask: Ask) -> KnownAnswersFacts:
     """Drive every metric that the spec names.
 
@@ -45,14 +35,10 @@ def known_answers_facts(gate: NullGate | None, ask: Ask) -> KnownAnswersFacts:
 def _driven(metric: NullMetric, ask: Ask) -> DrivenMetric:
     inputs = metric.inputs or list(_four(metric))
     calls = [{"args": one.args, "kwargs": one.kwargs} for one in inputs]
-    asked = {"function": metric.function, "calls": calls}
-    found = ask("call_metric", asked, deadline_s=metric.deadline_s)
-    said = found.said
-    if said is None:
-        return _undriven(metric, found.problem.value, found.detail)
-    if "missing" in said:
-        return _undriven(metric, "python_raised", str(said["missing"]))
-    answers = list(said["answers"])
+    try:
+        answers = driven(metric.function, calls, ask, deadline_s=metric.deadline_s)
+    except NotDrivenError as error:
+        return _undriven(metric, error.problem, str(error))
     strange = [f"{one.kind}: {a}" for one, a in zip(inputs, answers, strict=True)
                if isinstance(a, str)]  # fmt: skip
     if strange:
@@ -78,9 +64,8 @@ def _answers(
 
 
 def _undriven(metric: NullMetric, problem: str, detail: str) -> DrivenMetric:
-    last = (detail.strip().splitlines() or [""])[-1]
     return DrivenMetric(
-        metric=metric.metric, function=metric.function, problem=problem, detail=last
+        metric=metric.metric, function=metric.function, problem=problem, detail=detail
     )
 
 

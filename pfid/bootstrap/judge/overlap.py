@@ -4,8 +4,9 @@ import os
 import random
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
+from threading import Lock
 from typing import Final
 
 from pfid.adapters.corpus_files import CorpusError, CorpusReading
@@ -43,14 +44,7 @@ def overlap_facts(
         results: whose outputs.
         told: how far it is, every two seconds.
     """
-    if gate is None:
-        return None
-    try:
-        return _Look(gate, folder, told).facts(results)
-    except CorpusError as error:
-        return _none(gate, "corpus_unreadable", str(error))
-    except _TooSlowError as error:
-        return _none(gate, "too_slow", str(error))
+    return None if gate is None else Overlaps(gate, folder, told).facts(results)
 
 
 def _none(gate: MemorisationGate, problem: str, detail: str) -> OverlapFacts:
@@ -70,48 +64,98 @@ class _Found:
     place: str = ""
 
 
-class _Look:
-    """One look at one corpus."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Reading:
+    """What a pass over the corpus came to beside the texts."""
+
+    known: tuple[KnownOverlap, ...]
+    corpus_bytes: int
+    files: int
+    left_out: int
+    bad_bytes: int
+    bad_lines: int
+
+
+class Overlaps:
+    """Holds the outputs of one evaluation, and of copies of it, against one corpus.
+
+    A text is held against it once: what one look found another does not read the corpus for.
+    """
 
     def __init__(self, gate: MemorisationGate, folder: Path, told: Callable[[str], None]) -> None:
+        """Read nothing yet.
+
+        Args:
+            gate: of the spec.
+            folder: of the spec; relative paths begin there.
+            told: how far it is, every two seconds.
+        """
         self._gate, self._told = gate, told
         self._paths = [folder / os.path.expanduser(p) for p in gate.corpus]  # noqa: PTH111
-        now_s = time.monotonic()
-        self._ends_s, self._say_s = now_s + gate.deadline_s, now_s + SAY_EVERY_S
+        self._found: dict[str, _Found] = {}
+        self._read: _Reading | None = None
+        self._one = Lock()
         self._pass = ""
+        self._bytes = 0
 
     def facts(self, results: ResultFacts) -> OverlapFacts:
-        length = KNOWN_FLOORS * self._gate.min_chars
-        quote = excerpt(self._reading(), self._folding(), length)
-        if not quote:
-            why = f"no {length} characters of it stand in one piece"
-            return _none(self._gate, "corpus_empty", why)
-        known = _known_texts(quote)
+        """Hold every output and all reasoning against the corpus; one look at a time."""
+        with self._one:
+            now_s = time.monotonic()
+            self._ends_s, self._say_s = now_s + self._gate.deadline_s, now_s + SAY_EVERY_S
+            try:
+                return self._facts(results)
+            except CorpusError as error:
+                return _none(self._gate, "corpus_unreadable", str(error))
+            except _TooSlowError as error:
+                return _none(self._gate, "too_slow", str(error))
+
+    def _facts(self, results: ResultFacts) -> OverlapFacts:
         arms = [results.candidate, *([results.baseline] if results.baseline is not None else [])]
-        outputs = [[self._folded(r.output) for r in arm.records] for arm in arms]
-        texts = list(dict.fromkeys(t for held in outputs for t in held if t))
+        held = [list(self._said(arm)) for arm in arms]
+        every = dict.fromkeys(text for said in held for _, text in said if text)
+        new = [text for text in every if text not in self._found]
+        if new or self._read is None:
+            length = KNOWN_FLOORS * self._gate.min_chars
+            quote = excerpt(self._reading(), self._folding(), length)
+            if not quote:
+                why = f"no {length} characters of it stand in one piece"
+                return _none(self._gate, "corpus_empty", why)
+            self._read = self._look(new, quote)
+        summed = [_summed(a, said, self._found) for a, said in zip(arms, held, strict=True)]
+        return OverlapFacts(
+            **{f.name: getattr(self._read, f.name) for f in fields(_Reading)},
+            min_chars=self._gate.min_chars,
+            normalise=self._gate.normalise,
+            candidate=summed[0],
+            baseline=summed[1] if len(summed) > 1 else None,
+        )
+
+    def _look(self, texts: Sequence[str], quote: str) -> _Reading:
+        """Pass over the corpus as often as so many texts need, known texts among them each time."""
+        known = _known_texts(quote)
         found: dict[str, _Found] = {}
         parts = list(_parts(texts))
-        first: CorpusReading | None = None
         for at, part in enumerate(parts, 1):
             self._pass = f", pass {at} of {len(parts)}" if len(parts) > 1 else ""
             reading = self._reading()
             found |= self._scan(reading, [*part, *known.values()], known["last"])
-            first = first or reading
-        summed = [_summed(arm, held, found) for arm, held in zip(arms, outputs, strict=True)]
-        reading = first or self._reading()
-        return OverlapFacts(
+        self._found |= {text: found[text] for text in texts}
+        return _Reading(
+            known=tuple(_compared(known, quote, found)),
             corpus_bytes=self._bytes,
             files=len(reading.files),
             left_out=reading.left_out,
             bad_bytes=reading.bad_bytes,
             bad_lines=reading.bad_lines,
-            min_chars=self._gate.min_chars,
-            normalise=self._gate.normalise,
-            known=tuple(_compared(known, quote, found)),
-            candidate=summed[0],
-            baseline=summed[1] if len(summed) > 1 else None,
         )
+
+    def _said(self, arm: Arm) -> Iterator[tuple[str, str]]:
+        """Each text of each record beside the name it is shown by."""
+        for record in arm.records:
+            yield record.item, self._folded(record.output)
+            if record.reasoning:
+                yield f"{record.item} (reasoning)", self._folded(record.reasoning)
 
     def _reading(self) -> CorpusReading:
         return CorpusReading(self._paths, key=self._gate.field, told=self._how_far)
@@ -200,18 +244,18 @@ def _parts(texts: Iterable[str]) -> Iterator[list[str]]:
     yield part
 
 
-def _summed(arm: Arm, texts: Sequence[str], found: dict[str, _Found]) -> ArmOverlap:
-    every = [found.get(text, _Found(0)) for text in texts]
-    quoting = [(one, r.item) for one, r in zip(every, arm.records, strict=True) if one.longest]
+def _summed(arm: Arm, said: Sequence[tuple[str, str]], found: dict[str, _Found]) -> ArmOverlap:
+    every = [(found.get(text, _Found(0)), name) for name, text in said]
+    quoting = [(one, name) for one, name in every if one.longest]
     far = sorted(quoting, key=lambda q: -q[0].longest)[:WORST]
     far += [q for q in sorted(quoting, key=lambda q: -q[0].words)[:1] if q not in far]
     return ArmOverlap(
-        outputs=len(texts),
-        chars=sum(one.chars for one in every),
-        covered_chars=sum(one.covered for one in every),
+        outputs=len(arm.records),
+        chars=sum(one.chars for one, _ in every),
+        covered_chars=sum(one.covered for one, _ in every),
         quoting=len(quoting),
         worst=tuple(
-            Quoted(item=item, chars=one.longest, words=one.words, place=one.place)
-            for one, item in far
+            Quoted(item=name, chars=one.longest, words=one.words, place=one.place)
+            for one, name in far
         ),
     )

@@ -1,5 +1,7 @@
 """The world of an evaluation: every subject is looked at when a check asks for it, and once."""
 
+from typing import TYPE_CHECKING
+
 from pfid.adapters.clocks import SystemClock
 from pfid.bootstrap.judge.evaluation import Evaluation
 from pfid.bootstrap.judge.planted import Ground, planted_facts
@@ -19,6 +21,9 @@ from pfid.spec.ports.refusals import RefusalFacts
 from pfid.spec.ports.results import ResultFacts
 from pfid.spec.world import World
 
+if TYPE_CHECKING:
+    from pfid.bootstrap.judge.overlap import Overlaps
+
 PROOFS = "result-proofs.json"
 
 
@@ -30,6 +35,7 @@ class Looking:
         self._of = evaluation
         self._answers: FactsPort[KnownAnswersFacts] = LookedAtOnce(self._known_answers)
         self._corpus: FactsPort[CorpusFacts | None] = LookedAtOnce(self._corpus_facts)
+        self._overlaps: LookedAtOnce[Overlaps | None] = LookedAtOnce(self._open_overlaps)
 
     def world(self) -> World:
         """The world of the records as they are."""
@@ -60,9 +66,15 @@ class Looking:
         return corpus_facts(gates.rate_bound_to_corpus, self._of.folder, self._of.told)
 
     def _overlap(self, results: ResultFacts) -> OverlapFacts | None:
-        from pfid.bootstrap.judge.overlap import overlap_facts
+        held = self._overlaps.facts()
+        return None if held is None else held.facts(results)
 
-        return overlap_facts(results.gates.memorisation, self._of.folder, results, self._of.told)
+    def _open_overlaps(self) -> "Overlaps | None":
+        """One for all copies, so that a text is held against the corpus once."""
+        from pfid.bootstrap.judge.overlap import Overlaps
+
+        gate = self._of.results.gates.memorisation
+        return None if gate is None else Overlaps(gate, self._of.folder, self._of.told)
 
     def _refusals(self, results: ResultFacts) -> RefusalFacts | None:
         from pfid.bootstrap.judge.refusals import refusal_facts
@@ -83,6 +95,7 @@ class Looking:
             world_of=self._over,
             patterns=read.files if read is not None else (),
             passage=lambda: corpus_passage(gates.memorisation, self._of.folder),
+            ask=self._of.ask,
         )
         return planted_facts(gates.gate_sees_property, results, ground)
 

@@ -14,8 +14,9 @@ class PlantedFault:
         detail: words about that.
         answers: good answers there were to plant it into.
         delivered: those in which it was found again, read back through the seam checks read.
-        seen_by: checks that failed on it and had not failed without it.
-        failing: checks that fail on the answers as they are, so that nothing is seen by them.
+        seen_by: checks, and metrics of the user's, that failed on it and had not without it.
+        failing: those that fail on the answers as they are, so that nothing is seen by them.
+        undriven: metrics of the user's that it could not be put before, each with why.
     """
 
     name: str
@@ -26,6 +27,7 @@ class PlantedFault:
     delivered: int = 0
     seen_by: tuple[str, ...] = ()
     failing: tuple[str, ...] = ()
+    undriven: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

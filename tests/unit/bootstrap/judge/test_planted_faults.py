@@ -125,6 +125,21 @@ def test_answers_that_a_gate_fails_already_show_nothing():
     assert verdict.reason == "answers_not_good"
 
 
+def test_a_gate_that_fails_over_a_small_sample_alone_hides_no_blind_spot():
+    (one,) = collapse.pfid_checks()
+    few = replace(one, name="few", judge=lambda seen, _: gate_verdict(len(seen.answers) < 50))
+    facts = evaluation(STORIES)
+    known, verdict = tried(
+        facts, "length", ground=Ground(checks=[few], world_of=world_of), sample=20
+    )
+    assert {(f.seen_by, f.failing) for f in known.faults} == {((), ())}
+    assert verdict.reason == "blind"
+
+
+def gate_verdict(fails):
+    return collapse.ANSWERS.say("void" if fails else "steady")
+
+
 def test_without_a_corpus_nothing_can_be_memorised():
     known, verdict = tried(evaluation(STORIES), "memorisation")
     assert [f.problem for f in known.faults] == ["no_corpus"]
