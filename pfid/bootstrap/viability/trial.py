@@ -8,16 +8,17 @@ from contextlib import suppress
 from typing import Final
 
 from pfid.adapters.engine_http import BUSY, NOT_THERE, Answer, EngineClient, is_completion
+from pfid.adapters.kept_command import KeptCommand
 from pfid.adapters.marked_processes import marked
 from pfid.adapters.oom_counter import OomCounter
-from pfid.adapters.process_ending import send, wait_all_ended
+from pfid.adapters.port_owners import listening_on
+from pfid.adapters.process_ending import capture_tree, send, wait_all_ended
 from pfid.adapters.process_identity import Captured, capture, has_ended
-from pfid.adapters.spawn import GatedChild
-from pfid.bootstrap.launch import BoxChildren, user_records
+from pfid.bootstrap.launch import user_records
 from pfid.bootstrap.stopping import Target, stop_run
 from pfid.domain.errors import LaunchError, PfidError, ProcessGoneError
-from pfid.launch.ports import ToSpawn
-from pfid.policy.job_control import SIGTERM, Event, SignalCame, asks_to_end
+from pfid.formats.untrusted import printable
+from pfid.policy.job_control import SIGTERM
 from pfid.wire.record import recorded
 
 ROUND_S: Final = 0.5
@@ -28,6 +29,12 @@ BAD_MAX: Final = 3
 """So many bad answers in a row are its answer."""
 SWEEPS: Final = 3
 KILL_WAIT_S: Final = 10.0
+KEEPER_WAIT_S: Final = 15.0
+"""More than the keeper takes to kill what does not end when it is asked."""
+LISTENS_ON_S: Final = 2.0
+"""A port in a container is given back a moment after its client has gone."""
+PUBLISHERS: Final = frozenset({"docker-proxy", "rootlessport", "conmon", "slirp4netns", "pasta"})
+"""They listen for a container that goes on without them."""
 SIGKILL: Final = 9
 MARK: Final = "PFID_RUN_ID"
 
@@ -74,6 +81,7 @@ class EngineTrial:
         self._wake = threading.Event()
         self._thread = threading.Thread(target=self._run, name="trial", daemon=True)
         self._root: Captured | None = None
+        self._kept: KeptCommand | None = None
         self._run_id = ""
         self._begun_s = self._told_s = time.monotonic()
         self._oom = OomCounter()
@@ -89,9 +97,9 @@ class EngineTrial:
 
     # The launcher's side
 
-    def begin(self, pid: int, run_id: str) -> None:
+    def begin(self, pid: int, run_id: str, kept: KeptCommand) -> None:
         """The child is there, held at its gate."""
-        self._run_id = run_id
+        self._run_id, self._kept = run_id, kept
         with suppress(ProcessGoneError):
             self._root = capture(pid)
         self._oom_place = self._oom.place_of(pid)
@@ -190,14 +198,10 @@ class EngineTrial:
         return self._deadline_s - (time.monotonic() - self._begun_s)
 
     def _lives(self) -> bool:
-        if self._root is not None and not has_ended(self._root.pidfd):
-            return True
-        held = marked(MARK, self._run_id)
-        _close(held)
-        if held and not self.daemonised:
+        if self._kept is not None and not self.daemonised and self._kept.is_in_background():
             self.daemonised = True
             self._say("the command ended and left the engine in the background: it is watched on")
-        return bool(held)
+        return self._root is not None and not has_ended(self._root.pidfd)
 
     def _tell(self) -> None:
         if time.monotonic() - self._told_s < TELL_EVERY_S:
@@ -216,12 +220,13 @@ class EngineTrial:
             held = marked(MARK, self._run_id)
             if not held:
                 break
-            self.taken_down = self.taken_down or self.daemonised
             self._end(held)
         else:
             left = marked(MARK, self._run_id)
             self.remaining = len(left)
             _close(left)
+        if self._kept is not None:
+            self._kept.close()
         self._wait_until_nobody_listens()
 
     def _stop(self, root: Captured) -> None:
@@ -232,7 +237,8 @@ class EngineTrial:
                 process=recorded(root.identity),
                 record=user_records(self._environ).read(self._run_id),
             )
-            stop_run(self._environ, target, why=why, grace_s=self._grace_s, say=lambda _: None)
+            wait_s = self._grace_s + KEEPER_WAIT_S
+            stop_run(self._environ, target, why=why, grace_s=wait_s, say=lambda _: None)
         except LaunchError:
             return  # it ended just now
         except PfidError as error:
@@ -250,43 +256,33 @@ class EngineTrial:
         _close([each for each in held if each is not self._root])
 
     def _wait_until_nobody_listens(self) -> None:
-        """A port in a container is given back a moment after its client has gone."""
-        until_s = time.monotonic() + KILL_WAIT_S
-        while self.completed and time.monotonic() < until_s and self._client.listens():
-            time.sleep(ROUND_S)
-        if self.completed and self._client.listens():
+        """What answered may have been started by somebody else at the command's word."""
+        if self._root is None or self._is_silent(LISTENS_ON_S if self.completed else 0):
+            return
+        self._end_listeners()
+        if not self._is_silent(KILL_WAIT_S):
             self._say("something still listens there, outside of what was started: end it by hand")
 
+    def _is_silent(self, within_s: float) -> bool:
+        until_s = time.monotonic() + within_s
+        while self._client.listens():
+            if time.monotonic() > until_s:
+                return False
+            time.sleep(ROUND_S / 5)
+        return True
 
-class EngineChildren(BoxChildren):
-    """The launcher's children, without a terminal of their own, on trial."""
-
-    def __init__(self, trial: EngineTrial) -> None:
-        """A person's Ctrl-C is for pfid, which ends the engine: it is lent no terminal."""
-        super().__init__()
-        self._terminal.__exit__(None, None, None)
-        self._trial = trial
-
-    def spawn(self, start: ToSpawn) -> GatedChild:
-        """Fork a child, and put it on trial."""
-        child = super().spawn(start)
-        self._trial.begin(child.pid, start.environ[MARK])
-        return child
-
-    def wait(self, pid: int) -> Event:
-        """Wait; a signal that asks to end ends the trial."""
-        event = super().wait(pid)
-        if isinstance(event, SignalCame) and asks_to_end(event.number):
-            self._trial.interrupt()
-        return event
-
-    def see_through(self) -> None:
-        """The child has ended: what it left behind is on trial still, and signals are heard."""
-        while self._trial.under_way:
-            number = self.pause(ROUND_S / 2)
-            if number is not None and asks_to_end(number):
-                self._trial.interrupt()
-        self._trial.finish()
+    def _end_listeners(self) -> None:
+        """The port was free before the trial: who took it since is what the command asked for."""
+        born = self._root.stat.start_ticks if self._root is not None else 0
+        for listener in listening_on(self._client.port):
+            pid, ticks = listener.identity.pid, listener.stat.start_ticks
+            who = f"{printable(listener.stat.comm, 32)} (pid {pid})"
+            if listener.stat.comm in PUBLISHERS or ticks < born:
+                self._say(f"{who} listens there for what lives on behind it: end that by hand")
+                os.close(listener.pidfd)
+                continue
+            self._say(f"the command had {who} started outside of itself: it is ended")
+            self._end([listener, *capture_tree(pid, ticks)])
 
 
 def _close(held: list[Captured]) -> None:

@@ -6,6 +6,7 @@ stand_in_engine.py MODE [--port N] [--lora-modules NAME=PATH] [anything else]
 import json
 import os
 import signal
+import socket
 import sys
 import threading
 import time
@@ -109,16 +110,29 @@ if MODE == "hangs":
 if MODE == "deaf":
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-if MODE in ("forks", "daemon"):
+if MODE in ("forks", "daemon", "bare"):
     if os.fork() == 0:
-        if MODE == "daemon":
+        if MODE != "forks":
             os.setsid()
             if os.fork():
                 os._exit(0)
+        if MODE == "bare":  # as ``env -i setsid`` does
+            again = [sys.executable, __file__, "serves", *sys.argv[2:]]
+            os.execve(sys.executable, again, {})
         serve()
-    if MODE == "daemon":
+    if MODE != "forks":
         sys.exit(0)
     time.sleep(600)
+if MODE == "outside":  # as ``docker run -d`` does: somebody else is asked to start it
+    asking = socket.create_connection(("127.0.0.1", int(sys.argv[sys.argv.index("--by") + 1])))
+    asking.sendall(str(PORT).encode())
+    asking.recv(1)
+    sys.exit(0)
+if MODE == "fails-behind":
+    if os.fork() == 0:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        time.sleep(600)
+    sys.exit(3)
 if MODE == "slow":
     time.sleep(1.5)
 serve()

@@ -6,6 +6,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -93,6 +94,28 @@ def living(run_id):
     return found
 
 
+def on_port(port):
+    """Arguments of every process that was told this port, by pid, but for pfid itself."""
+    found = {}
+    for entry in Path("/proc").iterdir():
+        try:
+            argv = (entry / "cmdline").read_bytes().decode().split("\0")[:-1]
+        except OSError:
+            continue
+        if entry.name.isdecimal() and str(port) in argv and "pfid" not in argv:
+            found[int(entry.name)] = argv
+    return found
+
+
+def comes(what):
+    """Whether it comes true in a minute."""
+    for _ in range(600):
+        if what():
+            return True
+        time.sleep(0.1)
+    return False
+
+
 def listens(port):
     with socket.socket() as probe:
         return probe.connect_ex(("127.0.0.1", port)) == 0
@@ -174,13 +197,73 @@ def test_one_that_does_not_come_up_in_time_hangs_and_is_taken_down(model, port, 
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("mode", ["forks", "daemon", "deaf"])
+@pytest.mark.parametrize("mode", ["forks", "daemon", "bare", "deaf"])
 def test_the_whole_tree_is_taken_down_wherever_it_went(model, port, mode):
     proof, said = prove(*engine(mode, model, port), code=0)
     assert proof["end"] == "ready"
-    assert ("in the background" in said) == (mode == "daemon")
+    assert ("in the background" in said) == (mode in ("daemon", "bare"))
     assert living(proof["run_id"]) == []
+    assert on_port(port) == {}
     assert not listens(port)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("mode", ["forks", "daemon", "bare", "deaf"])
+def test_a_pfid_that_is_killed_leaves_no_engine_behind(model, port, mode):
+    command_line = call("--grace", "1", "--", *engine(mode, model, port, "--enable-lora"))
+    process = subprocess.Popen(command_line, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert comes(lambda: listens(port))
+    assert on_port(port)
+    process.kill()
+    process.communicate(timeout=60)
+    assert comes(lambda: on_port(port) == {})
+    assert not listens(port)
+
+
+@pytest.mark.full
+def test_a_keeper_that_is_killed_takes_the_engine_with_it(model, port):
+    command_line = call("--grace", "1", "--json", "--", *engine("slow", model, port))
+    process = subprocess.Popen(command_line, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    kept = [sys.executable, str(STAND_IN), "slow"]
+    assert comes(lambda: [argv for argv in on_port(port).values() if argv[:3] == kept])
+    (keeper,) = [pid for pid, argv in on_port(port).items() if argv[1:3] == ["-I", "-S"]]
+    os.kill(keeper, signal.SIGKILL)
+    out, _ = process.communicate(timeout=60)
+    assert json.loads(out)["end"] == "killed"
+    assert comes(lambda: on_port(port) == {})
+
+
+@pytest.mark.full
+def test_an_engine_that_failed_is_not_waited_for_because_of_what_it_left(model, port):
+    proof, _ = prove(*engine("fails-behind", model, port), code=1)
+    assert (proof["end"], proof["exit_code"]) == ("refused", 3)
+    assert on_port(port) == {}
+
+
+@pytest.mark.full
+def test_an_engine_that_somebody_else_started_at_the_commands_word_is_ended_by_its_port(
+    model, port
+):
+    """As a container's daemon does: it is no descendant of the command and bears no mark."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        asked = threading.Thread(target=start_for, args=(server, model), daemon=True)
+        asked.start()
+        by = server.getsockname()[1]
+        proof, said = prove(*engine("outside", model, port, "--by", by), options=("--deadline", 30))
+    assert proof["end"] in ("refused", "ended_after_ready"), proof
+    assert "started outside" in said
+    assert on_port(port) == {}
+    assert not listens(port)
+
+
+def start_for(server, model):
+    """Start an engine for whoever asks, as a daemon that is nobody's child here."""
+    asking, _ = server.accept()
+    port = int(asking.recv(16))
+    command_line = [sys.executable, STAND_IN, "serves", model, "--port", str(port)]
+    with subprocess.Popen(command_line, env={}), asking:
+        comes(lambda: listens(port))
+        asking.sendall(b".")
 
 
 @pytest.mark.full
@@ -211,6 +294,13 @@ def test_a_port_that_is_taken_proves_nothing(model, port):
 def test_a_command_that_names_no_model_is_refused(port):
     _, said = prove(sys.executable, STAND_IN, "serves", "--port", port, code=3)
     assert "--model DIR" in said
+
+
+@pytest.mark.parametrize("how", [("-d",), ("-it", "--detach"), ("--gpus", "all", "-td")])
+def test_a_container_that_would_go_into_the_background_is_not_started(model, port, how):
+    words = ("docker", "run", "--rm", *how, "-p", f"{port}:8000", "vllm/vllm-openai", model)
+    _, said = prove(*words, "--port", port, code=3)
+    assert "without -d" in said
 
 
 def test_a_command_that_is_not_there_keeps_nothing(model, port):

@@ -3,7 +3,7 @@
 import pytest
 
 from pfid.domain.serving import Shape
-from pfid.formats.engine_command import is_url, read_engine_command
+from pfid.formats.engine_command import is_detached, is_url, read_engine_command
 
 
 @pytest.mark.parametrize(
@@ -59,3 +59,22 @@ def test_a_url(text):
 @pytest.mark.parametrize("text", ["localhost:8000", "https://x", "http://", "http://x:99999", "["])
 def test_no_url(text):
     assert not is_url(text)
+
+
+@pytest.mark.parametrize(
+    ("words", "detached"),
+    [
+        ("docker run -d vllm serve", True),
+        ("sudo /usr/bin/docker run --gpus all -itd vllm", True),
+        ("podman run --detach=true vllm", True),
+        ("docker run -it --rm vllm -d", False),
+        ("docker run -e D=-d -p 1:1 vllm --detach", False),
+        ("docker run --detach=false vllm", False),
+        ("docker --context far run -v /a:/b -d vllm", True),
+        ("docker start vllm", False),
+        ("vllm serve -d", False),
+        ("docker run", False),
+    ],
+)
+def test_a_container_in_the_background_is_told_by_its_own_options(words, detached):
+    assert is_detached(words.split()) is detached
