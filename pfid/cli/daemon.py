@@ -32,6 +32,9 @@ def command(config_file: Path | None, run_dir: Path | None) -> None:
     """Run the box's watchdog (systemd starts it).
 
     SIGHUP reads the configuration again; a bad one is refused whole and the old one kept.
+
+    Exit codes: 0 it was asked to end, 2 the configuration cannot be used, 3 it cannot start, or a
+    part of it ended by itself.
     """
     file = "-" if config_file is None else str(config_file.absolute())
     what = ("box", "-") if run_dir is None else ("embedded", str(run_dir))
