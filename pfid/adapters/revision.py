@@ -9,6 +9,7 @@ from typing import Final
 
 import pfid
 
+SHOWN_DIGITS: Final = 12
 UNKNOWN: Final = "unknown"
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?\Z")
 
@@ -17,6 +18,12 @@ _COMMIT: Final = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?\Z")
 def revision() -> str:
     """The commit it was installed from, else that of the source tree it runs in."""
     return _installed() or of_tree(Path(pfid.__file__).resolve().parents[1]) or UNKNOWN
+
+
+def running_version() -> str:
+    """The version, and the commit behind it where that is known."""
+    commit = revision()
+    return pfid.__version__ + ("" if commit == UNKNOWN else f"+{commit[:SHOWN_DIGITS]}")
 
 
 def _installed() -> str:

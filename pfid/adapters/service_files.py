@@ -1,5 +1,6 @@
 """Files and commands of the installed service: read, written whole or not at all, removed, run."""
 
+import errno
 import os
 import stat
 import subprocess
@@ -10,10 +11,14 @@ from typing import Final
 
 import pfid
 from pfid.domain.errors import PfidError
-from pfid.policy.service_plan import PLACES, UNIT, Interpreter, Plan
+from pfid.policy.service_facts import Interpreter
+from pfid.policy.service_plan import PLACES, UNIT, Plan
 
 COMMAND_TIMEOUT_S: Final = 300.0
-_SHOWN: Final = ("LoadState", "ActiveState", "SubState", "UnitFileState", "MainPID", "NRestarts")
+_SHOWN: Final = (
+    *("LoadState", "ActiveState", "SubState", "UnitFileState", "MainPID", "NRestarts"),
+    "NeedDaemonReload",
+)
 
 
 class ServiceError(PfidError):
@@ -85,8 +90,11 @@ def carry_out(plan: Plan, root: Path) -> None:
 
     Raises:
         ServiceError: naming the file or command that failed; what was done before it stays done,
-            and the same command goes on from there.
+            and the same command goes on from there. Where a file may not be written or removed
+            nothing is begun.
     """
+    for path in (*(file.path for file in plan.write), *plan.remove):
+        _permitted(_below(root, path))
     for command in plan.before:
         _run(command)
     for file in plan.write:
@@ -99,6 +107,16 @@ def carry_out(plan: Plan, root: Path) -> None:
 
 def _below(root: Path, path: str) -> Path:
     return root / path.lstrip("/")
+
+
+def _permitted(path: Path) -> None:
+    """Refuse before the first command: a service is not stopped by who cannot remove it."""
+    folder = next(p for p in path.parents if p.is_dir())
+    if os.access(folder, os.W_OK | os.X_OK):
+        return
+    code = errno.EROFS if os.statvfs(folder).f_flag & os.ST_RDONLY else errno.EACCES
+    problem = OSError(code, os.strerror(code))
+    raise ServiceError(f"cannot write {path}: {problem.strerror}{_hint(problem)}; nothing was done")
 
 
 def _write(path: Path, text: str) -> None:

@@ -19,6 +19,7 @@ from pfid.adapters.oom_counter import OomCounter
 from pfid.adapters.own_log import OwnLog
 from pfid.adapters.pidfd_poll import PidfdPoller
 from pfid.adapters.process_table import ProcessTable
+from pfid.adapters.revision import running_version
 from pfid.adapters.run_history import RunHistory
 from pfid.adapters.scheduler import Scheduler
 from pfid.adapters.store import Store, StoreEvents
@@ -253,6 +254,7 @@ def build(place: Place, config: Config, environ: MutableMapping[str, str]) -> Da
         gpus=gpu_box(config, None if place.history is None else place.history.parent),
         embedded=embedded,
         own_uid=os.getuid(),
+        version=running_version(),
         metrics_url=None if page is None else page.server.url,
         samplers={
             name: SamplerView(name=name, interval_s=every_s, last_success_s=None)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pfid.cli.output import Exit, emit_json, error, facts, note, table
+from pfid.cli.output import Exit, emit_json, error, facts, note, say, table
 
 if TYPE_CHECKING:
     from pfid.policy.service_plan import Plan
@@ -36,14 +36,17 @@ def command() -> None:
 def install(apply: bool, io: bool, now: bool, root: Path, as_json: bool) -> None:
     """Place the unit for the interpreter this runs from, also a virtual environment.
 
-    Shows what it would do; --apply does it. Doing it again changes nothing.
+    Shows what it would do; --apply does it. Doing it again changes nothing, and does what an
+    earlier attempt left undone; with --now a daemon of another version is started again.
     Exit codes: 0 done or shown, 2 something is in the way, 3 a step failed.
     """
     from pfid.adapters.service_files import found, running_interpreter, shipped
-    from pfid.policy.service_plan import Wish, plan_install
+    from pfid.bootstrap.service import machine
+    from pfid.policy.service_facts import Wish
+    from pfid.policy.service_plan import plan_install
 
     wish = Wish(io=io, now=now, root=_other(root))
-    plan = plan_install(shipped(), running_interpreter(), found(root), wish)
+    plan = plan_install(shipped(), running_interpreter(), found(root), wish, machine(root))
     _go("install", plan, root, apply=apply, as_json=as_json)
 
 
@@ -55,22 +58,27 @@ def uninstall(apply: bool, root: Path, as_json: bool) -> None:
     """Stop the unit and remove what was placed.
 
     The configuration in /etc/pfid, the state in /var/lib/pfid and the user pfid stay.
+    Exit codes: 0 done or shown, 2 something is in the way, 3 a step failed.
     """
     from pfid.adapters.service_files import found, running_interpreter, shipped
+    from pfid.bootstrap.service import machine
     from pfid.policy.service_plan import plan_uninstall
 
-    plan = plan_uninstall(shipped(), running_interpreter(), found(root), _other(root))
+    plan = plan_uninstall(
+        shipped(), running_interpreter(), found(root), _other(root), machine(root)
+    )
     _go("uninstall", plan, root, apply=apply, as_json=as_json)
 
 
 @command.command()
 @_JSON
 def status(as_json: bool) -> None:
-    """Say how the files and the unit stand.
+    """Say how the files and the unit stand, and which version runs.
 
-    Exit codes: 0 placed, current and active, 1 not, 3 no systemd answers.
+    Exit codes: 0 placed, current and active with this version, 1 not, 3 no systemd answers.
     """
     from pfid.adapters.service_files import found, running_interpreter, shipped, unit_facts
+    from pfid.bootstrap.service import machine
     from pfid.policy.service_plan import DROP_IN, PLACES, FileState, states, texts
 
     files = states(texts(shipped(), running_interpreter()), found(Path("/")))
@@ -78,16 +86,30 @@ def status(as_json: bool) -> None:
     needed = [f for f in files if f.path != PLACES[DROP_IN] or f.state is not FileState.ABSENT]
     current = all(f.state is FileState.CURRENT for f in needed)
     active = unit is not None and unit.get("ActiveState") == "active"
+    box = machine(Path("/"))
+    runs = None if box.running is None else box.running.version
+    current = current and runs == box.version
     if as_json:
         shown = [{"path": f.path, "state": f.state} for f in files]
-        emit_json({"files": shown, "unit": None if unit is None else dict(unit)})
+        emit_json(
+            {
+                "files": shown,
+                "unit": None if unit is None else dict(unit),
+                "version": box.version,
+                "running_version": runs,
+            }
+        )
     else:
         table(("STATE", "FILE"), [(f.state.value, f.path) for f in files])
         if unit is None:
             note("no systemd answers here")
         else:
-            facts(list(unit.items()))
+            facts([*unit.items(), ("this version", box.version), ("it runs", _said(runs))])
     sys.exit(Exit.UNKNOWN if unit is None else Exit.OK if current and active else Exit.FAILED)
+
+
+def _said(version: str | None) -> str:
+    return "nobody answers at its socket" if version is None else version or "an older version"
 
 
 def _other(root: Path) -> str:
@@ -116,6 +138,7 @@ def _shape(action: str, plan: "Plan", *, applied: bool) -> dict[str, object]:
         "files": [{"path": f.path, "state": f.state} for f in plan.files],
         "steps": _steps(plan),
         "problems": plan.problems,
+        "notes": plan.notes,
     }
 
 
@@ -132,8 +155,10 @@ def _tell(plan: "Plan", *, applied: bool) -> None:
     if plan.problems:
         return
     if plan.nothing:
-        click.echo("nothing to do")
-        return
+        say("nothing to do")
     for step in _steps(plan):
-        click.echo(step)
-    note("done" if applied else "nothing was done; --apply does it")
+        say(step)
+    for said in plan.notes:
+        note(said)
+    if not plan.nothing:
+        note("done" if applied else "nothing was done; --apply does it")

@@ -84,6 +84,7 @@ class Core:
         checks: likewise.
         embedded: whether this is one run's own engine, not the box's daemon.
         own_uid: of the daemon.
+        version: likewise.
         metrics_url: told to whoever registers.
         event_id: of the last event.
         changes: to be committed at the end of this turn, together.
@@ -112,6 +113,7 @@ class Core:
     checks: Checks = field(default_factory=Checks)
     embedded: bool = False
     own_uid: int = 0
+    version: str = ""
     metrics_url: str | None = None
     runs: dict[RunId, TrackedRun] = field(default_factory=dict)
     members: dict[int, Member] = field(default_factory=dict)

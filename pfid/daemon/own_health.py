@@ -47,4 +47,5 @@ class OwnHealth:
             log_messages=dict(core.ports.log.counts),
             plugin_errors={name: dict(hooks) for name, hooks in core.plugin_errors.items()},
             plugin_worker_ends=dict(core.plugin_worker_ends),
+            version=core.version,
         )

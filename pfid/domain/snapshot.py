@@ -155,6 +155,7 @@ class DaemonHealth:
 
     Attributes:
         started_at_s: wall time.
+        version: of the pfid that runs, with its commit where that is known; "" if it does not say.
         ready: whether the self-test of ``watch`` has been passed and sockets are bound.
         last_iteration_s: wall time of the last complete iteration of the loop.
         iterations: how many there were.
@@ -184,6 +185,7 @@ class DaemonHealth:
     log_messages: Mapping[str, int] = field(default_factory=dict)
     plugin_errors: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     plugin_worker_ends: Mapping[str, int] = field(default_factory=dict)
+    version: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

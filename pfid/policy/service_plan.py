@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
+from pfid.policy.service_facts import Interpreter, Machine, Running, Wish
+
 UNIT: Final = "pfid.service"
 MARK: Final = (
     "# Placed by `pfid service install`, which overwrites it; use `systemctl edit pfid`.\n"
@@ -32,6 +34,13 @@ HIDDEN: Final = {
 """What the unit does not see, and by which of its lines."""
 _EXEC: Final = re.compile(r"(?m)^ExecStart=.*$")
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_/.+@:,=~-]+\Z")
+_UNSAFE: Final = re.compile(r"[\x00-\x1f\x7f\"'\\]")
+"""What systemd refuses in the path of a program, however it is written."""
+LEFT: Final = {
+    "/var/lib/pfid": "runs, verdicts and events",
+    "/etc/pfid": "the configuration",
+}
+"""What uninstalling leaves, and what it is."""
 
 
 class FileState(Enum):
@@ -42,21 +51,6 @@ class FileState(Enum):
     OUTDATED = "outdated"
     FOREIGN = "foreign"
     """Somebody else's; left alone."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Interpreter:
-    """The Python that runs pfid.
-
-    Attributes:
-        executable: as it is called; in a virtual environment the environment's.
-        reads: every folder it needs: its own, that of the Python below it, pfid's.
-        closed: folders on the way to those that others may not enter.
-    """
-
-    executable: str
-    reads: tuple[str, ...]
-    closed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +73,7 @@ class Plan:
         after: commands that come last.
         problems: what is in the way, each with what to do.
         files: every file and how it stands now.
+        notes: what is left as it is, and how it would be changed.
     """
 
     before: tuple[tuple[str, ...], ...] = ()
@@ -87,6 +82,7 @@ class Plan:
     after: tuple[tuple[str, ...], ...] = ()
     problems: tuple[str, ...] = ()
     files: tuple[Placed, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def nothing(self) -> bool:
@@ -104,10 +100,14 @@ def texts(shipped: Mapping[str, str], interpreter: Interpreter) -> dict[str, str
 
 
 def exec_start(executable: str) -> str:
-    """The command line for a unit: systemd expands %, $ and backslashes, and splits at blanks."""
-    quoted = executable.replace("\\", "\\\\").replace('"', '\\"')
-    escaped = quoted.replace("%", "%%").replace("$", "$$")
-    word = escaped if _PLAIN.match(executable) else f'"{escaped}"'
+    """The command line for a unit: systemd expands %, and splits at blanks.
+
+    A $ is expanded in the arguments and not in the path, so that none can be written for both;
+    a colon in front has it left alone.
+    """
+    escaped = executable.replace("%", "%%")
+    colon = ":" if "$" in executable else ""
+    word = escaped if _PLAIN.match(executable) else f'"{colon}{escaped}"'
     return f"{word} -P -m pfid daemon"
 
 
@@ -127,43 +127,73 @@ def _state(wanted: str, found: str | None) -> FileState:
     return FileState.OUTDATED if found.startswith(MARK) else FileState.FOREIGN
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
-    """What whoever installs asks for.
-
-    Attributes:
-        io: place the drop-in for the two capabilities.
-        now: enable the unit, start it, and start it again where it ran with other files.
-        root: an image's root to install into, "" for the running system.
-    """
-
-    io: bool = False
-    now: bool = False
-    root: str = ""
-
-
 def plan_install(
     shipped: Mapping[str, str],
     interpreter: Interpreter,
     found: Mapping[str, str | None],
     wish: Wish,
+    machine: Machine,
 ) -> Plan:
     """Place the unit and what belongs to it.
 
-    A drop-in that was placed earlier is kept up to date also without ``wish.io``.
+    A drop-in that was placed earlier is kept up to date also without ``wish.io``. What an earlier
+    attempt left undone is done, and a daemon of another version is started again.
     """
     files = states(texts(shipped, interpreter), found)
     chosen = [f for f in files if _is_wanted(f, wish)]
     foreign = [f.path for f in chosen if f.state is FileState.FOREIGN]
     problems = (
+        *_unreachable(wish, machine),
         *_hidden(interpreter),
         *_closed(interpreter),
+        *_unwritable(interpreter),
         *(f"{p} is not pfid's own file; move it away, or leave the service to it" for p in foreign),
     )
     write = tuple(f for f in chosen if f.state in {FileState.ABSENT, FileState.OUTDATED})
     if problems:
         return Plan(problems=problems, files=files)
-    return Plan(write=write, after=tuple(_after_install(wish, changed=bool(write))), files=files)
+    after = tuple(_after_install(wish, machine, changed=bool(write)))
+    return Plan(
+        write=write,
+        after=after,
+        files=files,
+        notes=tuple(_notes(wish, machine, changed=bool(write))),
+    )
+
+
+def _unreachable(wish: Wish, machine: Machine) -> Iterator[str]:
+    if machine.running is None and not wish.root:
+        yield (
+            "no systemd answers here, so there is nothing to install a unit into; `pfid run` needs"
+            " none, and --root works on the image of a system"
+        )
+
+
+def _unwritable(interpreter: Interpreter) -> Iterator[str]:
+    if _UNSAFE.search(interpreter.executable):
+        yield (
+            f"systemd starts nothing at {interpreter.executable!r}: a path with a quote, a"
+            " backslash or a control character; install pfid elsewhere"
+        )
+
+
+def _is_stale(machine: Machine) -> bool:
+    """Whether what runs is not what is installed; one that does not say is an older one."""
+    running = machine.running
+    if running is None or not running.active or running.version is None:
+        return False
+    return running.version != machine.version
+
+
+def _notes(wish: Wish, machine: Machine, *, changed: bool) -> Iterator[str]:
+    running = machine.running
+    if running is None or not running.active or wish.now:
+        return
+    if _is_stale(machine):
+        old = running.version or "an older version"
+        yield f"the service runs {old}, this is {machine.version}; --now starts it again"
+    elif changed:
+        yield "the service runs with the files as they were; --now starts it again"
 
 
 def _is_wanted(file: Placed, wish: Wish) -> bool:
@@ -190,25 +220,30 @@ def _hidden(interpreter: Interpreter) -> Iterator[str]:
                 )
 
 
-def _after_install(wish: Wish, *, changed: bool) -> Iterator[tuple[str, ...]]:
+def _after_install(wish: Wish, machine: Machine, *, changed: bool) -> Iterator[tuple[str, ...]]:
     into = (f"--root={wish.root}",) if wish.root else ()
-    if changed:
+    running = machine.running or Running()
+    if changed or not machine.prepared:
         # By name: a path would be taken from the running system also with --root.
         yield ("systemd-sysusers", *into, "pfid.conf")
         yield ("systemd-tmpfiles", *into, "--create", "pfid.conf")
-        if not wish.root:
-            yield ("systemctl", "daemon-reload")
-    if wish.now:
+    if (changed or running.needs_reload) and not wish.root:
+        yield ("systemctl", "daemon-reload")
+    if wish.now and (changed or not running.enabled):
         yield ("systemctl", *into, "enable", UNIT)
-        if not wish.root:
-            yield ("systemctl", "restart" if changed else "start", UNIT)
+    if wish.now and not wish.root:
+        if running.active and (changed or running.needs_reload or _is_stale(machine)):
+            yield ("systemctl", "restart", UNIT)
+        elif not running.active:
+            yield ("systemctl", "start", UNIT)
 
 
 def plan_uninstall(
     shipped: Mapping[str, str],
     interpreter: Interpreter,
     found: Mapping[str, str | None],
-    root: str = "",
+    root: str,
+    machine: Machine,
 ) -> Plan:
     """Stop the unit and remove what was placed; state, configuration and the user stay."""
     files = states(texts(shipped, interpreter), found)
@@ -217,9 +252,19 @@ def plan_uninstall(
     into = (f"--root={root}",) if root else ()
     has_unit = PLACES[UNIT] in remove
     now = () if root else ("--now",)
+    told = bool(root) or machine.running is not None
     return Plan(
-        before=(("systemctl", *into, "disable", *now, UNIT),) if has_unit else (),
+        before=(("systemctl", *into, "disable", *now, UNIT),) if has_unit and told else (),
         remove=remove,
-        after=(("systemctl", "daemon-reload"),) if remove and not root else (),
+        after=(("systemctl", "daemon-reload"),) if remove and told and not root else (),
         files=files,
+        notes=tuple(_left(machine)),
     )
+
+
+def _left(machine: Machine) -> Iterator[str]:
+    """What stays, for whoever wants it gone too."""
+    for path in machine.left:
+        yield f"{path} stays ({LEFT[path]}); `rm -r {path}` if it is not wanted any more"
+    if machine.user:
+        yield "the user pfid stays, for it owns what is left; `userdel pfid` when nothing is"

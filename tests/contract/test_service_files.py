@@ -12,19 +12,19 @@ from click.testing import CliRunner
 from pfid.adapters import service_files
 from pfid.adapters.service_files import ServiceError, carry_out, found, running_interpreter, shipped
 from pfid.cli.entry import main
+from pfid.policy.service_facts import Interpreter, Machine, Running, Wish
 from pfid.policy.service_plan import (
     PLACES,
     FileState,
-    Interpreter,
     Placed,
     Plan,
-    Wish,
     plan_install,
     plan_uninstall,
 )
 
 PYTHON = Interpreter(executable="/opt/pfid/bin/python", reads=("/opt/pfid",))
 UNIT = PLACES["pfid.service"]
+WHOLE = Machine(running=Running(), prepared=True)
 
 
 def files_only(plan):
@@ -46,7 +46,7 @@ def test_the_wheel_brings_the_unit_files(checkout):
 
 
 def test_files_are_placed_for_all_to_read_and_taken_away_again(tmp_path):
-    plan = plan_install(shipped(), PYTHON, found(tmp_path), Wish(io=True))
+    plan = plan_install(shipped(), PYTHON, found(tmp_path), Wish(io=True), WHOLE)
     mask = os.umask(0o077)
     try:
         carry_out(files_only(plan), tmp_path)
@@ -55,20 +55,20 @@ def test_files_are_placed_for_all_to_read_and_taken_away_again(tmp_path):
     for path in PLACES.values():
         placed = tmp_path / path.lstrip("/")
         assert stat.S_IMODE(placed.stat().st_mode) == 0o644
-    assert plan_install(shipped(), PYTHON, found(tmp_path), Wish(io=True)).nothing
+    assert plan_install(shipped(), PYTHON, found(tmp_path), Wish(io=True), WHOLE).nothing
     assert not list(tmp_path.rglob(".*.new"))
 
-    carry_out(files_only(plan_uninstall(shipped(), PYTHON, found(tmp_path))), tmp_path)
+    carry_out(files_only(plan_uninstall(shipped(), PYTHON, found(tmp_path), "", WHOLE)), tmp_path)
     assert set(found(tmp_path).values()) == {None}
     assert not (tmp_path / "etc/systemd/system/pfid.service.d").exists()
 
 
 def test_a_folder_with_somebodys_own_drop_in_stays(tmp_path):
-    plan = plan_install(shipped(), PYTHON, found(tmp_path), Wish(io=True))
+    plan = plan_install(shipped(), PYTHON, found(tmp_path), Wish(io=True), WHOLE)
     carry_out(files_only(plan), tmp_path)
     own = tmp_path / "etc/systemd/system/pfid.service.d/override.conf"
     own.write_text("[Service]\n")
-    carry_out(files_only(plan_uninstall(shipped(), PYTHON, found(tmp_path))), tmp_path)
+    carry_out(files_only(plan_uninstall(shipped(), PYTHON, found(tmp_path), "", WHOLE)), tmp_path)
     assert own.exists()
 
 

@@ -137,8 +137,8 @@ def test_the_watchdog_restarts_a_daemon_that_stands_still(box):
         pid = box.main_pid()
         before = int(box.show(UNIT, "NRestarts"))
         box.root("kill", "-STOP", str(pid))
-        state = box.read(f"/proc/{pid}/stat").rpartition(")")[2].split()[0]
-        assert state == "T", "the fault was not delivered"
+        state = lambda: box.read(f"/proc/{pid}/stat").rpartition(")")[2].split()[0]  # noqa: E731
+        box.until("the fault, delivered", lambda: state() == "T", 3)
         box.until("a restart", lambda: int(box.show(UNIT, "NRestarts")) > before, 60)
         box.until("READY", lambda: box.show(UNIT, "ActiveState") == "active", 60)
         assert box.main_pid() != pid

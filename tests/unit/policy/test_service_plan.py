@@ -4,12 +4,11 @@ import shlex
 
 import pytest
 
+from pfid.policy.service_facts import Interpreter, Machine, Running, Wish
 from pfid.policy.service_plan import (
     MARK,
     PLACES,
     FileState,
-    Interpreter,
-    Wish,
     exec_start,
     plan_install,
     plan_uninstall,
@@ -28,8 +27,17 @@ UNIT = PLACES["pfid.service"]
 DROP_IN = PLACES["pfid-io.conf"]
 
 
-def install(found, *, interpreter=PYTHON, **wish):
-    return plan_install(SHIPPED, interpreter, found, Wish(**wish))
+def machine(running=Running(), **facts):  # noqa: B008 - it is frozen
+    """A machine on which nothing but the files is missing."""
+    return Machine(**{"running": running, "prepared": True, "version": "2.0", **facts})
+
+
+def install(found, *, interpreter=PYTHON, on=None, **wish):
+    return plan_install(SHIPPED, interpreter, found, Wish(**wish), on or machine())
+
+
+def uninstall(found, on=None):
+    return plan_uninstall(SHIPPED, PYTHON, found, "", on or machine())
 
 
 def after(found, plan):
@@ -54,16 +62,15 @@ def test_the_unit_calls_the_interpreter_it_is_installed_from_and_is_else_as_ship
     [
         ("/opt/py thon", '"/opt/py thon"'),
         ("/opt/50%/py", '"/opt/50%%/py"'),
-        ("/opt/$HOME/py", '"/opt/$$HOME/py"'),
-        ('/opt/a"b/py', '"/opt/a\\"b/py"'),
-        ("/opt/a\\b/py", '"/opt/a\\\\b/py"'),
+        ("/opt/$HOME/py", '":/opt/$HOME/py"'),
+        ("/opt/a;b/py", '"/opt/a;b/py"'),
         ("/opt/pfid/bin/python3.11", "/opt/pfid/bin/python3.11"),
     ],
 )
 def test_what_systemd_would_expand_in_a_path_is_escaped(executable, said):
     line = exec_start(executable)
     assert line == f"{said} -P -m pfid daemon"
-    expanded = shlex.split(line)[0].replace("%%", "%").replace("$$", "$")
+    expanded = shlex.split(line)[0].removeprefix(":").replace("%%", "%")
     assert expanded == executable
 
 
@@ -138,15 +145,15 @@ def test_a_folder_that_others_may_not_enter_is_named_unless_it_is_hidden_anyway(
 
 def test_now_enables_and_starts_and_starts_again_only_what_changed():
     first = install(NOTHING, now=True)
-    again = install(after(NOTHING, first), now=True)
+    stopped = install(after(NOTHING, first), now=True)
+    whole = machine(Running(enabled=True, active=True, version="2.0"))
+    again = install(after(NOTHING, first), now=True, on=whole)
     assert first.after[-2:] == (
-        ("systemctl", "enable", "pfid.service"),
-        ("systemctl", "restart", "pfid.service"),
-    )
-    assert again.after == (
         ("systemctl", "enable", "pfid.service"),
         ("systemctl", "start", "pfid.service"),
     )
+    assert stopped.after == first.after[-2:]
+    assert again.nothing
 
 
 def test_in_an_image_nothing_is_started_or_reloaded():
@@ -158,11 +165,73 @@ def test_in_an_image_nothing_is_started_or_reloaded():
 
 def test_uninstalling_stops_first_and_removes_what_was_placed_and_nothing_else():
     placed = after(NOTHING, install(NOTHING, io=True))
-    plan = plan_uninstall(SHIPPED, PYTHON, {**placed, DROP_IN: "somebody's own"})
+    plan = uninstall({**placed, DROP_IN: "somebody's own"})
     assert plan.before == (("systemctl", "disable", "--now", "pfid.service"),)
     assert set(plan.remove) == set(PLACES.values()) - {DROP_IN}
     assert plan.after == (("systemctl", "daemon-reload"),)
 
 
 def test_uninstalling_from_a_box_without_it_is_nothing_to_do():
-    assert plan_uninstall(SHIPPED, PYTHON, NOTHING).nothing
+    assert uninstall(NOTHING).nothing
+
+
+def test_without_systemd_nothing_is_installed_and_old_files_can_still_be_removed():
+    bare = machine(running=None)
+    (problem,) = install(NOTHING, on=bare, now=True).problems
+    assert "no systemd answers here" in problem
+    assert install(NOTHING, on=bare, root="/image").write
+    plan = uninstall(after(NOTHING, install(NOTHING)), on=bare)
+    assert (plan.before, plan.after) == ((), ())
+    assert UNIT in plan.remove
+
+
+def test_what_an_earlier_attempt_left_undone_is_done():
+    """Its files stood, then it failed: at the user, or before systemd had read them."""
+    placed = after(NOTHING, install(NOTHING))
+    unread = install(placed, on=machine(Running(needs_reload=True), prepared=False))
+    assert unread.write == ()
+    assert [command[0] for command in unread.after] == [
+        "systemd-sysusers",
+        "systemd-tmpfiles",
+        "systemctl",
+    ]
+
+
+def test_a_daemon_of_another_version_is_started_again_and_said():
+    placed = after(NOTHING, install(NOTHING))
+    restart = ("systemctl", "restart", "pfid.service")
+    for old in ("1.0", ""):
+        on = machine(Running(enabled=True, active=True, version=old))
+        assert install(placed, on=on, now=True).after == (restart,)
+        plan = install(placed, on=on)
+        assert plan.nothing
+        (said,) = plan.notes
+        assert f"runs {old or 'an older version'}, this is 2.0" in said
+    for version in ("2.0", None):
+        on = machine(Running(enabled=True, active=True, version=version))
+        assert install(placed, on=on, now=True).nothing
+        assert install(placed, on=on).notes == ()
+
+
+def test_files_that_changed_under_a_running_daemon_are_said_or_taken():
+    on = machine(Running(enabled=True, active=True, version="2.0"))
+    (said,) = install(NOTHING, on=on).notes
+    assert "runs with the files as they were" in said
+    assert install(NOTHING, on=on, now=True).after[-1] == ("systemctl", "restart", "pfid.service")
+
+
+def test_what_uninstalling_leaves_is_said_with_how_to_remove_it():
+    on = machine(left=("/var/lib/pfid", "/etc/pfid"), user=True)
+    state, configuration, user = uninstall(after(NOTHING, install(NOTHING)), on=on).notes
+    assert "rm -r /var/lib/pfid" in state
+    assert "the configuration" in configuration
+    assert "userdel pfid" in user
+    assert uninstall(NOTHING).notes == ()
+
+
+@pytest.mark.parametrize("odd", ["two\nlines", 'a"b', "a'b", "a\\b", "\x7f"])
+def test_a_path_that_systemd_starts_nothing_at_is_refused(odd):
+    python = Interpreter(executable=f"/opt/{odd}/python", reads=())
+    (problem,) = install(NOTHING, interpreter=python).problems
+    assert "systemd starts nothing at" in problem
+    assert "\n" not in problem
