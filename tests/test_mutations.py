@@ -8,7 +8,7 @@ from pfid.config.preflight.spec import load_spec
 from pfid.spec.check import Stage
 
 ROOT = Path(__file__).parents[1]
-STAGES = (Stage.WATCH, Stage.PREFLIGHT, Stage.VIABILITY)
+STAGES = (Stage.WATCH, Stage.PREFLIGHT, Stage.VIABILITY, Stage.RESULT)
 MUTATIONS = load_spec(ROOT / "preflight.toml").mutations
 
 

@@ -22,9 +22,16 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any, Final
 
+from pfid.analysis.length_targets import (
+    QUARTILES,
+    Held,
+    Length,
+    floor_code,
+    quartile_figures,
+    quartiles_held,
+    under_floor,
+)
 from pfid.analysis.percentiles import nearest_rank
-from pfid.analysis.proportion import wilson
-from pfid.analysis.quantile_interval import QuantileInterval, quantile_interval
 from pfid.formats.answers.visible import visible
 from pfid.formats.answers.words import word_count
 from pfid.formats.untrusted import printable
@@ -66,7 +73,6 @@ ANSWERS: Final = Answers(
         "not_configured": (Outcome.NOT_APPLICABLE, "the spec states no lengths"),
     }
 )
-QUARTILES: Final = (("p25", 25), ("median", 50), ("p75", 75))
 NAMED_MAX: Final = 40
 
 
@@ -77,25 +83,6 @@ class Limits:
     within: float = limit(0.25, unit="ratio", factor=1.5)
     floor_share: float = limit(0.50, unit="ratio", factor=1.5)
     under_floor_share: float = limit(0.10, unit="ratio", factor=1.5)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Length:
-    """One answer's length; None where the records do not tell it in the targets' unit.
-
-    Attributes:
-        family: kind of prompt.
-        length: in the unit of the targets.
-        words: in words, for the floor.
-        good_words: the shortest answer to this prompt that is known to be good.
-        cut_off: whether the cap ended it.
-    """
-
-    family: str
-    length: float | None
-    words: int
-    good_words: int | None
-    cut_off: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,24 +125,15 @@ def _length(one: ResultRecord, gate: LengthGate) -> Length:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Held:
-    """One quartile held against its target."""
-
-    name: str
-    family: str
-    target: float
-    found: QuantileInterval
-    code: str
-
-
 def judge(seen: Seen, limits: Limits) -> Verdict:
     """Decide, purely."""
     if seen.targets is None:
         return ANSWERS.say("not_configured")
-    held = [h for target in seen.targets for h in _held(target, seen.lengths, limits)]
-    under, floored = _under_floor(seen.lengths, limits)
-    codes = {h.code for h in held} | {_floor_code(under, floored, limits)} - {""}
+    held = [
+        h for target in seen.targets for h in quartiles_held(target, seen.lengths, limits.within)
+    ]
+    under, floored = under_floor(seen.lengths, limits.floor_share)
+    codes = {h.code for h in held} | {floor_code(under, floored, limits.under_floor_share)} - {""}
     if {"shorter", "longer"} <= codes:
         codes.add("wider")
     order = ("tokens_not_told", "wider", "shorter", "longer", "under_own_floor", "family_missing")
@@ -167,7 +145,7 @@ def judge(seen: Seen, limits: Limits) -> Verdict:
         "cut_off": (cut, "1"),
         "with_floor": (floored or None, "1"),
         "under_own_floor": (under if floored else None, "1"),
-        **_quartile_figures(held),
+        **quartile_figures(held),
     }
     same = (
         f"{cut} of {len(seen.lengths)} were cut off at the cap, the same shift from its other end"
@@ -183,65 +161,12 @@ def judge(seen: Seen, limits: Limits) -> Verdict:
     )
 
 
-def _held(target: FamilyLengths, lengths: Sequence[Length], limits: Limits) -> Iterable[_Held]:
-    own = [one for one in lengths if one.family == target.family]
-    known = sorted(one.length for one in own if one.length is not None)
-    whole = sorted(inf if one.cut_off else one.length for one in own if one.length is not None)
-    for name, percent in QUARTILES:
-        wanted = getattr(target, name)
-        if wanted is None:
-            continue
-        blank = QuantileInterval(0.0, 0.0, inf, inf)
-        missing = (
-            "family_missing" if not own else "tokens_not_told" if len(known) < len(own) else ""
-        )
-        found = blank if missing else quantile_interval(known, whole, percent)
-        code = missing or _quartile_code(found, wanted, target.within or limits.within)
-        yield _Held(name=name, family=target.family, target=wanted, found=found, code=code)
-
-
-def _quartile_code(found: QuantileInterval, target: float, within: float) -> str:
-    """FAIL only where the whole interval lies outside, so that a rerun does not turn it over."""
-    low, high = target * (1 - within), target * (1 + within)
-    if found.high < low:
-        return "shorter"
-    if found.low > high:
-        return "longer"
-    if found.at_most > high >= found.seen:
-        return "cut_off"
-    return "conforms" if low <= found.seen <= high else "too_few_items"
-
-
-def _under_floor(lengths: Sequence[Length], limits: Limits) -> tuple[int, int]:
-    floored = [(one.words, one.good_words) for one in lengths if one.good_words]
-    return sum(words < limits.floor_share * good for words, good in floored), len(floored)
-
-
-def _floor_code(under: int, floored: int, limits: Limits) -> str:
-    if not floored:
-        return ""
-    if wilson(under, floored).low > limits.under_floor_share:
-        return "under_own_floor"
-    return "conforms" if under / floored <= limits.under_floor_share else "too_few_items"
-
-
-def _quartile_figures(held: Sequence[_Held]) -> dict[str, tuple[float | None, str]]:
-    """Only of a single kind: names of figures are fixed, and kinds of prompt are not."""
-    if len({h.family for h in held}) != 1:
-        return {}
-    figures: dict[str, tuple[float | None, str]] = {}
-    for h in held:
-        ends = {"_low": h.found.low, "": h.found.seen, "_high": h.found.high}
-        figures |= {f"{h.name}{end}": (v if v < inf else None, "1") for end, v in ends.items()}
-    return figures
-
-
-def _said(held: _Held) -> str:
+def _said(held: Held) -> str:
     family = f"{held.family} " if held.family else ""
     return f"{family}{held.name} {held.found.seen:g}, target {held.target:g}"
 
 
-def _evidence(held: Sequence[_Held], seen: Seen) -> tuple[str, ...]:
+def _evidence(held: Sequence[Held], seen: Seen) -> tuple[str, ...]:
     lines = []
     for h in held[:NAMED_MAX]:
         high = f"{h.found.high:g}" if h.found.high < inf else "?"

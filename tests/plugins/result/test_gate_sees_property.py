@@ -49,3 +49,13 @@ def test_a_gate_that_fails_already_is_named_and_its_silence_is_no_blind_spot():
     assert found.evidence == (
         "collapse/looped: in 10 of 10, seen by none, fails already: collapse",
     )
+
+
+def test_a_metric_that_could_not_be_driven_is_named_and_is_no_blind_spot():
+    hung = fault("looped", "collapse", (), undriven=("metric f1: python_hung",))
+    found = verdict(hung)
+    assert found.reason == "metric_undriven"
+    assert found.evidence == (
+        "collapse/looped: in 10 of 10, seen by none, not driven: metric f1: python_hung",
+    )
+    assert verdict(fault("looped", "collapse", undriven=("metric f1: x",))).reason == "seen"
