@@ -11,6 +11,7 @@ import click
 from pfid.cli.chosen_config import chosen_config
 from pfid.cli.output import Exit, error
 from pfid.config.model import DEFAULT_LISTEN
+from pfid.formats.untrusted import printable
 from pfid.monitoring.alertmanager import alertmanager_data
 from pfid.monitoring.dashboard import dashboard_text
 from pfid.monitoring.rule_file import EVERY, JOB, Choice, RuleChoiceError, rule_groups, rules_data
@@ -18,6 +19,10 @@ from pfid.monitoring.scraping import file_sd, scrape_data
 from pfid.monitoring.yaml_text import yaml_text
 
 _LABEL: Final = re.compile(r"([a-zA-Z_][a-zA-Z0-9_]*)=(.*)\Z", re.DOTALL)
+_JOB: Final = re.compile(r"[\w.:/@+ -]+\Z")
+"""What neither PromQL nor a template nor YAML reads as something of its own."""
+_TARGET: Final = re.compile(r"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):([0-9]{1,5})\Z")
+_URL: Final = re.compile(r"https?://[^\s/][^\s]*\Z")
 
 
 def _out(command: Callable[..., None]) -> Callable[..., None]:
@@ -28,9 +33,25 @@ def _out(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _job(command: Callable[..., None]) -> Callable[..., None]:
-    return click.option("--job", default=JOB, show_default=True, help="Name of the scrape job.")(
-        command
+    option = click.option(
+        "--job",
+        default=JOB,
+        show_default=True,
+        callback=_like(_JOB, "letters, digits, blanks and _ . : / @ + -"),
+        help="Name of the scrape job.",
     )
+    return option(command)
+
+
+def _like(pattern: re.Pattern[str], wanted: str) -> Callable[..., str]:
+    """Refuse an option that is something else: what is printed is to be taken as it is."""
+
+    def look(_: click.Context, option: click.Parameter, value: str) -> str:
+        if not pattern.match(value):
+            raise click.BadParameter(f"{value!r} is not {wanted}", param=option)
+        return value
+
+    return look
 
 
 @click.group()
@@ -121,8 +142,18 @@ def scrape_config(  # noqa: PLR0917 - click hands each option over as an argumen
 
 
 @command.command()
-@click.option("--webhook", required=True, help="URL that is told of every alert.")
-@click.option("--dead-man", required=True, help="URL that notices when the Watchdog stops.")
+@click.option(
+    "--webhook",
+    required=True,
+    callback=_like(_URL, "an http:// or https:// URL"),
+    help="URL that is told of every alert.",
+)
+@click.option(
+    "--dead-man",
+    required=True,
+    callback=_like(_URL, "an http:// or https:// URL"),
+    help="URL that notices when the Watchdog stops.",
+)
 @_out
 @click.pass_context
 def alertmanager(ctx: click.Context, webhook: str, dead_man: str, out: Path | None) -> None:
@@ -153,9 +184,9 @@ def sd(ctx: click.Context, targets: Sequence[str], labels: Sequence[str], out: P
 
 def _addresses(ctx: click.Context, targets: Sequence[str]) -> list[str]:
     for target in targets:
-        host, colon, port = target.rpartition(":")
-        if not host or not colon or not port.isdigit() or not 0 < int(port) < 65536:
-            error(f"{target} is not HOST:PORT")
+        found = _TARGET.match(target)
+        if not found or not 0 < int(found[1]) < 65536:
+            error(f"{printable(target, 80)} is not HOST:PORT; an IPv6 address stands in brackets")
             ctx.exit(Exit.USAGE)
     return list(targets)
 

@@ -76,9 +76,39 @@ def test_promtool_takes_a_scrape_config_over_tls(tmp_path):
     assert half.exit_code == 2
 
 
-@pytest.mark.parametrize("target", ["box", "box:", ":1", "box:0", "box:70000", "box:x"])
+NO_TARGETS = ("box", "box:", ":1", "box:0", "box:70000", "box:x", "::1:9", "a b:9", "http://x:9")
+
+
+@pytest.mark.parametrize("target", NO_TARGETS)
 def test_a_target_that_is_none_is_refused(target):
     assert CliRunner().invoke(command, ("sd", target)).exit_code == 2
+
+
+@pytest.mark.parametrize("job", ['a"b', "a\\", "a\nb", "", "a{{b}}", "a{b}"])
+def test_a_job_that_would_be_read_as_something_else_is_refused(job):
+    for which in ("rules", "scrape-config"):
+        done = CliRunner().invoke(command, (which, "--job", job))
+        assert (done.exit_code, done.stdout) == (2, "")
+        assert "--job" in done.stderr
+
+
+def test_another_job_is_in_all_that_is_printed_and_taken(tmp_path):
+    out = tmp_path / "rules.yml"
+    said("rules", "--job", "gpu boxes/ü-1", "--out", str(out))
+    assert promtool.check_rules(out) == ""
+    assert 'job=\\"gpu boxes/ü-1\\"' in out.read_text()
+    said("scrape-config", "[::1]:19866", "--job", "gpu boxes/ü-1", "--out", str(out))
+    tool("promtool", "check", "config", "--syntax-only", str(out))
+
+
+@pytest.mark.parametrize("url", ["nonsense", "", "file:///etc/passwd", "http://", "http:// x"])
+def test_a_receiver_that_is_no_url_is_refused(url):
+    good = "https://example.org/x"
+    for first, second in ((url, good), (good, url)):
+        done = CliRunner().invoke(
+            command, ("alertmanager", "--webhook", first, "--dead-man", second)
+        )
+        assert (done.exit_code, done.stdout) == (2, "")
 
 
 def test_alertmanager_takes_its_config(tmp_path):
