@@ -11,7 +11,8 @@ from pfid.domain.errors import PfidError
 from pfid.domain.names import check_name
 
 _DIALECT_NAME: Final = re.compile(r"[a-z][a-z0-9_-]{0,39}\Z")
-_URL: Final = re.compile(r"https?://[^\s/]+(/\S*)?\Z")
+_URL: Final = re.compile(r"https?://(\[[0-9A-Fa-f:.]+\]|[^\s/@:?#\[\]]+)(:[0-9]{1,5})?([/?]\S*)?\Z")
+_WITH_NAME: Final = re.compile(r"[^/]*//[^/?#]*@")
 SOCKET_PATH_MAX_BYTES: Final = 107
 PATTERN_MAX_CHARS: Final = 2_000
 
@@ -78,14 +79,25 @@ def _tls(config: Config) -> Iterator[str]:
 
 def _notify(config: Config) -> Iterator[str]:
     notify = config.notify
-    if notify.webhook and not _URL.match(notify.webhook):
-        yield f"notify.webhook: {notify.webhook!r} is no http:// or https:// URL"
+    if notify.webhook:
+        yield from _webhook(notify.webhook)
     if notify.command and not notify.command[0].startswith("/"):
         yield f"notify.command[0]: {notify.command[0]!r} is not an absolute path"
     if notify.secret_file and not notify.secret_file.startswith("/"):
         yield f"notify.secret_file: {notify.secret_file!r} is not an absolute path"
     if notify.secret_file and not notify.webhook:
         yield "notify.secret_file: without notify.webhook nobody is shown it"
+
+
+def _webhook(url: str) -> Iterator[str]:
+    """A name and password in it would not be sent, and stand in every failure's text."""
+    if _WITH_NAME.match(url):
+        yield (
+            "notify.webhook: a name and password in the URL are not sent; write a token into the"
+            " notify.secret_file"
+        )
+    elif not _URL.match(url):
+        yield f"notify.webhook: {url!r} is no http:// or https:// URL"
 
 
 def _checks(config: Config) -> Iterator[str]:

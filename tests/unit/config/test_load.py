@@ -292,3 +292,31 @@ def test_further_rules_are_told_with_the_files_name(tmp_path):
     with pytest.raises(ConfigError) as caught:
         load(path, lambda _config: ("checks.zzz: no such check",))
     assert caught.value.problems == (f"{path}: checks.zzz: no such check",)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://hooks.example.org/a/b?c=d",
+        "http://127.0.0.1:9/",
+        "http://[::1]:80/x",
+        "http://h?q@x",
+    ],
+)
+def test_a_webhook_is_any_url_of_the_web(url):
+    assert loads(f'notify.webhook = "{url}"').notify.webhook == url
+
+
+@pytest.mark.parametrize(
+    "url", ["ftp://h/", "h", "http://", "http://h:9x/", "http://[::1/", "http://a b/", "http://h:/"]
+)
+def test_a_webhook_that_nobody_could_be_told_by_is_refused(url):
+    (problem,) = problems(f'notify.webhook = "{url}"')
+    assert problem.startswith("notify.webhook: ")
+
+
+@pytest.mark.parametrize("url", ["https://me:s3cret@h/", "http://s3cret@[::1]:9/", "x://s3cret@h"])
+def test_a_password_in_a_webhook_is_refused_and_not_shown(url):
+    (problem,) = problems(f'notify.webhook = "{url}"')
+    assert "secret_file" in problem
+    assert "s3cret" not in problem
