@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from pfid.adapters.status_page.small_plot import small_plot
+from pfid.adapters.status_page.small_plot import Scale, small_plot
 from pfid.domain.gpu import GpuSample
 from pfid.domain.gpu_view import GpusView, GpuView, HolderView, WorkKind
 from pfid.formats.html.markup import Child, Markup, el, text
@@ -51,13 +51,13 @@ def _gpu(gpu: GpuView) -> tuple[Child, ...]:
             small_plot(
                 _known(gpu.recent_utilization),
                 "utilisations",
-                "utilisation {0:.0%} to {1:.0%}",
+                Scale("utilisation", ".0%"),
                 at_least=1.0,
             ),
             small_plot(
                 _known(gpu.recent_power_w),
                 "watts",
-                "power {0:.0f} to {1:.0f} W",
+                Scale("power", ".0f", " W"),
                 at_least=limit_w,
             ),
         ),

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from pfid.adapters.status_page.small_plot import small_plot
+from pfid.adapters.status_page.small_plot import Scale, small_plot
 from pfid.adapters.status_page.tones import TONES
 from pfid.domain.inside import Achieved
 from pfid.domain.outcome import Outcome
@@ -13,6 +13,7 @@ from pfid.domain.snapshot import RunView, VerdictView
 from pfid.formats.html.markup import Child, Markup, el, text
 from pfid.formats.html.tables import ago, table, tag
 
+STEP_SECONDS: Final = Scale("", ".4g", " s")
 STATES: Final = {
     RunState.RUNNING: "good",
     RunState.STARTING: "wait",
@@ -80,7 +81,7 @@ def _run(view: RunView, verdicts: Sequence[VerdictView], now_s: float) -> tuple[
         "" if summary is None else f"{summary.p50_s:.4g} s",
         "" if view.slowdown_ratio is None else f"{view.slowdown_ratio:.2f} x",
         _achieved(view.achieved),
-        small_plot(view.recent_step_s, "step times in seconds", "{0:.4g} to {1:.4g} s", baseline),
+        small_plot(view.recent_step_s, "step times in seconds", STEP_SECONDS, baseline),
         "" if view.state.ended else ago(since_s),
     )
 

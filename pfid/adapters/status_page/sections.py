@@ -17,6 +17,7 @@ from pfid.policy.standing import believed, gate_states
 
 EVENTS_SHOWN: Final = 25
 GATES: Final = {GateState.PROVEN: "good", GateState.UNPROVEN: "bad"}
+URGENCY: Final = (Outcome.FAIL, Outcome.UNKNOWN, Outcome.PASS)
 LEGS: Final = ("controls", "sabotage", "live", "alerts")
 
 
@@ -71,12 +72,11 @@ def _tiles(
 
 
 def _box(verdicts: Sequence[VerdictView], now_s: float) -> Iterator[Markup]:
-    """Verdicts that are about no run: the box, its GPUs."""
-    others = [
-        v
-        for v in verdicts
-        if v.entity.kind.value != "run" and v.outcome is not Outcome.NOT_APPLICABLE
-    ]
+    """Verdicts that are about no run: the box, its GPUs; what fails first."""
+    others = sorted(
+        (v for v in verdicts if v.entity.kind.value != "run" and v.outcome in URGENCY),
+        key=lambda v: (URGENCY.index(v.outcome), v.check, v.entity.id),
+    )
     if others:
         yield el("h2", "Box")
         yield table(
@@ -110,9 +110,15 @@ def _gate(gate: Gate, now_s: float) -> tuple[Child, ...]:
         gate.check,
         tag(gate.state.value, GATES.get(gate.state, "")),
         ago(age_s),
-        *("" if leg is None else tag("yes", "good") if leg else tag("no", "bad") for leg in legs),
+        *(_leg(leg) for leg in legs),
         "" if gate.state is GateState.PROVEN else "see pfid selftest",
     )
+
+
+def _leg(tried: bool | None) -> Markup:  # noqa: FBT001 - what a leg came to
+    if tried is None:
+        return el("span", "not tried", class_="dim")
+    return tag("yes", "good") if tried else tag("no", "bad")
 
 
 def _events(transitions: Sequence[Transition]) -> Iterator[Markup]:

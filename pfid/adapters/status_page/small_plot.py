@@ -1,15 +1,25 @@
 """A small line with what it shows written beneath."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from pfid.formats.html.markup import Markup, el
 from pfid.formats.html.plots import sparkline
 
 
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """How the ends of a line are written: its name, each figure, the unit behind both."""
+
+    name: str
+    figure: str
+    unit: str = ""
+
+
 def small_plot(
     values: Sequence[float],
     said: str,
-    scale: str,
+    scale: Scale,
     baseline: float | None = None,
     at_least: float = 0.0,
 ) -> Markup:
@@ -17,4 +27,7 @@ def small_plot(
     drawn = sparkline(values, said, baseline, at_least)
     if len(values) < 2:
         return drawn
-    return el("span", drawn, el("span", scale.format(min(values), max(values)), class_="scale"))
+    least, most = (format(end, scale.figure) for end in (min(values), max(values)))
+    ends = least if least == most else f"{least} to {most}"
+    beneath = f"{scale.name} {ends}{scale.unit}".strip()
+    return el("span", drawn, el("span", beneath, class_="scale"))

@@ -9,6 +9,8 @@ from pfid.adapters.http_server import PageServer, Status
 from pfid.adapters.status_page import POLICY, STYLE_DIGEST, status_page
 from pfid.config.address import Address
 from pfid.domain.gpu_view import WorkKind
+from pfid.domain.outcome import Outcome
+from pfid.domain.verdict import Entity, EntityKind
 
 
 def ask(url, **headers):
@@ -106,6 +108,39 @@ def test_every_small_plot_says_what_it_shows(with_gpus):
     for said in ("10 to 51.2 s", "utilisation 90% to 97%", "power 300 to 320 W"):
         assert f">{said}<" in page, said
     assert page.count('class="scale"') == page.count("<polyline") >= 5
+
+
+def test_a_line_that_stays_where_it_is_says_so_once(with_gpus):
+    gpu = replace(with_gpus.gpus.gpus[0], recent_utilization=(1.0, 1.0), recent_power_w=())
+    page = status_page(replace(with_gpus, gpus=replace(with_gpus.gpus, gpus=(gpu,)))).decode()
+    assert ">utilisation 100%<" in page
+
+
+def test_what_fails_of_the_box_stands_before_what_passes(snapshot):
+    whole = snapshot(1)
+    about = Entity(EntityKind.GPU, "GPU-0001")
+    shown = [
+        replace(
+            whole.verdicts[0], check=name, entity=about, outcome=outcome, summary=f"says {name}"
+        )
+        for name, outcome in (
+            ("a_passes", Outcome.PASS),
+            ("b_cannot", Outcome.UNKNOWN),
+            ("c_fails", Outcome.FAIL),
+            ("d_other", Outcome.NOT_APPLICABLE),
+        )
+    ]
+    page = status_page(replace(whole, verdicts=tuple(shown), gates=())).decode()
+    order = [page.index(f"says {name}") for name in ("c_fails", "b_cannot", "a_passes")]
+    assert order == sorted(order)
+    assert "says d_other" not in page
+
+
+def test_a_leg_that_was_never_tried_is_not_an_empty_cell(snapshot):
+    whole = snapshot(1)
+    proven_to = replace(whole.gates[0].proven_to, live=None, alerts=False)
+    page = status_page(replace(whole, gates=(replace(whole.gates[0], proven_to=proven_to),)))
+    assert page.count(b"not tried") == 1
 
 
 def test_a_kind_of_work_that_is_not_known_says_why_and_a_good_one_is_no_warning(with_gpus):
