@@ -12,11 +12,35 @@ Answer: ``{"refused": code, "detail"}``, or versions, ``layers``, ``masks``, ``c
 
 import copy
 import importlib.util
-import inspect
 import sys
 import warnings
 from pathlib import Path
-from typing import Any, Dict, List, Optional
+from typing import TYPE_CHECKING, Any, Dict, List, Optional
+
+
+def sibling(name: str) -> Any:
+    """Load another file of this folder, under a name that is nobody else's."""
+    known = sys.modules.get("pfid_probe_" + name)
+    if known is not None:
+        return known
+    path = Path(__file__).with_name(name + ".py")
+    spec = importlib.util.spec_from_file_location("pfid_probe_" + name, str(path))
+    if spec is None or spec.loader is None:
+        raise ImportError(name)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["pfid_probe_" + name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+if TYPE_CHECKING:
+    from pfid.probes import mask_call, mask_config, mask_definition, mask_flash, mask_layers
+else:  # the training interpreter reads this file alone, as a part of no package
+    mask_call = sibling("mask_call")
+    mask_config = sibling("mask_config")
+    mask_definition = sibling("mask_definition")
+    mask_flash = sibling("mask_flash")
+    mask_layers = sibling("mask_layers")
 
 WINDOW_MAX = 4096
 """A larger window is probed at WINDOW_PROBED: one definition, and its mask would not fit."""
@@ -24,18 +48,12 @@ WINDOW_PROBED = 1024
 WIDTH_PLAIN = 512
 BLOCK = 128
 UNREGISTERED = "pfid_unregistered"
-CASES = ("none", "all_ones", "right_pad", "left_pad", "packed")
 FUNCTIONS = {
     "full_attention": "create_causal_mask",
     "sliding_attention": "create_sliding_window_causal_mask",
     "chunked_attention": "create_chunked_causal_mask",
 }
 """By layer types whose mask this file can define; what others call is only told."""
-SIZES = {"sliding_attention": "sliding_window", "chunked_attention": "attention_chunk_size"}
-
-
-class Refused(Exception):  # noqa: N818 - an answer, not a fault
-    """Nothing can be told; a code and a detail."""
 
 
 def answer(asked: Dict[str, Any]) -> Dict[str, Any]:
@@ -43,7 +61,7 @@ def answer(asked: Dict[str, Any]) -> Dict[str, Any]:
     warnings.simplefilter("ignore")
     try:
         return Masks(str(asked["model"]), asked.get("attention"), asked.get("width")).told()
-    except Refused as refused:
+    except mask_config.Refused as refused:
         code, detail = [*refused.args, ""][:2]
         return {"refused": code, "detail": " ".join(str(detail).split())[:500]}
 
@@ -53,12 +71,13 @@ class Masks:
 
     def __init__(self, model: str, attention: Optional[List[str]], width: Optional[int]) -> None:
         """Load the configuration; nothing of a model that brings its own code is executed."""
-        self.torch, self.utils, self.transformers = libraries()
-        self.whole = load_config(self.transformers, model)
+        self.torch, self.utils, self.transformers = mask_config.libraries()
+        self.whole = mask_config.load_config(self.transformers, model)
         self.config = self.whole.get_text_config()
-        self.types = layer_types(self.config)
+        self.types = mask_config.layer_types(self.config)
+        sizes = mask_config.SIZES
         self.configured = {
-            t: getattr(self.config, SIZES[t], None) for t in self.types if t in SIZES
+            t: getattr(self.config, sizes[t], None) for t in self.types if t in sizes
         }
         self.sizes = {
             t: WINDOW_PROBED if size > WINDOW_MAX else size
@@ -68,7 +87,7 @@ class Masks:
         widest = max(self.sizes.values(), default=0)
         self.width = width or (up(widest + max(widest // 4, 2), BLOCK) if widest else WIDTH_PLAIN)
         if self.width < 8 or self.width > 2 * WINDOW_MAX:
-            raise Refused("bad_width", "from 8 to %d" % (2 * WINDOW_MAX))
+            raise mask_config.Refused("bad_width", "from 8 to %d" % (2 * WINDOW_MAX))
         registry = getattr(self.utils.ALL_MASK_ATTENTION_FUNCTIONS, "_global_mapping")  # noqa: B009
         self.registered = sorted(str(name) for name in registry)
         self.attention = list(attention) if attention else list(self.registered)
@@ -78,6 +97,7 @@ class Masks:
     def told(self) -> Dict[str, Any]:
         """Ask everything."""
         layers, why = self.layers()
+        counted = mask_config.layer_types(self.config, counted=True)
         seen = {one["type"]: one for one in layers or [] if one.get("mask_function")}
         self.positions_passed = all(one.get("positions", True) for one in seen.values())
         functions = {
@@ -92,7 +112,7 @@ class Masks:
             and getattr(self.config, "use_bidirectional_attention", None) not in (True, "all"),
             "registered": self.registered,
             "unsupported": self.unsupported,
-            "layer_types": {t: layer_types(self.config, counted=True).count(t) for t in self.types},
+            "layer_types": {t: counted.count(t) for t in self.types},
             "configured": self.configured,
             "probed": self.sizes,
             "width": self.width,
@@ -103,7 +123,7 @@ class Masks:
                 for name in self.attention
                 for layer_type, function in functions.items()
                 if function is not None and function in FUNCTIONS.values()
-                for case in CASES
+                for case in mask_definition.CASES
             ],
             "not_judged": {t: f for t, f in functions.items() if f not in FUNCTIONS.values()},
             "flash_window": self.flash_window(),
@@ -114,9 +134,8 @@ class Masks:
 
     def layers(self) -> Any:
         """What the model's own layers hand to attention, or why that cannot be seen."""
-        observer = sibling("mask_layers")
         try:
-            seen, self.unsupported = observer.observe(self.torch, self.transformers, self.config)
+            seen, self.unsupported = mask_layers.observe(self.torch, self.transformers, self.config)
         except Exception as error:  # noqa: BLE001 - the model's own code
             return None, "%s: %s" % (type(error).__name__, " ".join(str(error).split())[:200])
         return seen, ""
@@ -126,11 +145,11 @@ class Masks:
     ) -> Dict[str, Any]:
         """One mask: what kind it is, and what it allows."""
         width = changed.pop("width", self.width)
-        given = self.inputs(case, width)
+        given = mask_definition.inputs(self.torch, case, width)
         config = copy.deepcopy(self.config)
         setattr(config, "_attn_implementation", name)  # noqa: B010 - the way without a look-up
         for size_type, size in self.sizes.items():
-            setattr(config, SIZES[size_type], size)
+            setattr(config, mask_config.SIZES[size_type], size)
         for key, value in changed.items():
             setattr(config, key, value)
         facts = {
@@ -143,67 +162,16 @@ class Masks:
             "batch": given["batch"],
         }
         try:
-            made = self.call(getattr(self.utils, function), config, given)
-        except Refused:
-            raise
+            made = mask_call.call(
+                *(self.torch, self.utils, getattr(self.utils, function), config, given),
+                positions_passed=self.positions_passed,
+            )
+        except mask_call.UnknownSignature as error:
+            raise mask_config.Refused("unknown_signature", error) from error
         except Exception as error:  # noqa: BLE001 - that the library refuses is an answer
             said = "%s: %s" % (type(error).__name__, " ".join(str(error).split())[:200])
             return dict(facts, kind="raised", raised=said)
         return dict(facts, **self.counted(made, layer_type, given, width))
-
-    def inputs(self, case: str, width: int) -> Dict[str, Any]:
-        """Two rows, the second half padding; or one row of three documents."""
-        torch = self.torch
-        batch = 1 if case == "packed" else 2
-        real = torch.ones(batch, width, dtype=torch.bool)
-        document = torch.zeros(batch, width, dtype=torch.long)
-        positions = torch.arange(width).expand(batch, -1)
-        if case == "right_pad":
-            real[1, width // 2 :] = False
-        elif case == "left_pad":
-            real[1, : width - width // 2] = False
-        elif case == "packed":
-            ends = [width - width // 10, width - width // 20]
-            document[0, ends[0] :] = 1
-            document[0, ends[1] :] = 2
-            starts = torch.tensor([0, *ends])
-            positions = positions - starts[document]
-        padded = real.long() if case in ("all_ones", "right_pad", "left_pad") else None
-        return {
-            "batch": batch,
-            "mask": padded,
-            "real": real,
-            "document": document,
-            "positions": positions,
-        }
-
-    def call(self, function: Any, config: Any, given: Dict[str, Any]) -> Any:
-        """Call a mask function with what its own signature asks for."""
-        torch = self.torch
-        width = given["positions"].shape[1]
-        known = {
-            "config": config,
-            "attention_mask": given["mask"],
-            "cache": None,
-            "past_key_values": None,
-            "cache_position": torch.arange(width),
-            "position_ids": given["positions"] if self.positions_passed else None,
-        }
-        for name in ("inputs_embeds", "input_embeds"):
-            known[name] = torch.empty(given["batch"], width, 1)
-        parameters = inspect.signature(function).parameters
-        missing = [
-            name
-            for name, one in parameters.items()
-            if one.default is one.empty
-            and one.kind not in (one.VAR_KEYWORD, one.VAR_POSITIONAL)
-            and name not in known
-        ]
-        if missing:
-            said = "%s wants %s" % (getattr(function, "__name__", "it"), ", ".join(missing))
-            raise Refused("unknown_signature", said)
-        with uncompiled(self.utils):
-            return function(**{name: value for name, value in known.items() if name in parameters})
 
     def counted(
         self, made: Any, layer_type: str, given: Dict[str, Any], width: int
@@ -227,7 +195,8 @@ class Masks:
         wide = allowed[:, 0].expand(given["batch"], -1, -1)
         if wide.shape[-2:] != (width, width):
             return dict(facts, shape=list(made.shape))
-        return dict(facts, **count(torch, wide, given, layer_type, self.sizes.get(layer_type)))
+        size = self.sizes.get(layer_type)
+        return dict(facts, **mask_definition.count(torch, wide, given, layer_type, size))
 
     def flash_window(self) -> Optional[int]:
         """Positions that flash attention's own keywords allow a row, for the window probed."""
@@ -235,16 +204,16 @@ class Masks:
         if size is None:
             return None
         try:
-            told = sibling("mask_layers").flash_window(self.torch, size, self.width)
+            told = mask_flash.flash_window(self.torch, size, self.width)
         except Exception:  # noqa: BLE001 - not to be had from this version: unknown
             return None
         return None if told is None else int(told)
 
     def packed_seen_by_flash(self) -> Optional[bool]:
         """Whether flash attention takes packed documents apart by their positions."""
-        positions = self.inputs("packed", self.width)["positions"]
+        positions = mask_definition.inputs(self.torch, "packed", self.width)["positions"]
         try:
-            told = sibling("mask_layers").packed_apart(self.torch, positions)
+            told = mask_flash.packed_apart(self.torch, positions)
         except Exception:  # noqa: BLE001 - not to be had from this version: unknown
             return None
         return None if told is None else bool(told)
@@ -262,184 +231,12 @@ class Masks:
 
     def planted(self, functions: Dict[str, Any]) -> List[Dict[str, Any]]:
         """Three faults on purpose: a window one too wide, the future allowed, no such name."""
-        torch = self.torch
-        given = self.inputs("right_pad", WIDTH_PLAIN)
-        real, window = given["real"], WIDTH_PLAIN // 4
-        wide = defined(torch, WIDTH_PLAIN, "sliding_attention", window + 1, given)
-        above = torch.ones(WIDTH_PLAIN - 1, dtype=torch.bool).diag(1)
-        ahead = defined(torch, WIDTH_PLAIN, "sliding_attention", window, given)
-        ahead = ahead | (above & real[:, None, :])
-        base = {
-            "case": "right_pad",
-            "layer_type": "sliding_attention",
-            "width": WIDTH_PLAIN,
-            "size": window,
-            "attention": "sdpa",
-            "batch": 2,
-            "kind": "tensor",
-        }
-        sliding = "sliding_attention"
-        function = functions.get(sliding) or FUNCTIONS["full_attention"]
+        function = functions.get("sliding_attention") or FUNCTIONS["full_attention"]
         unknown = self.mask(UNREGISTERED, "right_pad", next(iter(self.types)), function)
-        return [
-            dict(base, fault="window_off_by_one", **count(torch, wide, given, sliding, window)),
-            dict(base, fault="not_causal", **count(torch, ahead, given, sliding, window)),
-            dict(unknown, fault="unregistered"),
-        ]
-
-
-def count(
-    torch: Any, allowed: Any, given: Dict[str, Any], layer_type: str, size: Optional[int]
-) -> Dict[str, Any]:
-    """Hold what a mask allows against its definition, over the rows of real tokens."""
-    width = allowed.shape[-1]
-    rows = given["real"]
-    allowed = allowed & rows[:, :, None]
-    per_row = allowed.sum(-1)
-    most = int(per_row.max())
-    first = int((per_row == most).any(0).nonzero()[0])
-    query, key = torch.arange(width)[:, None], torch.arange(width)[None, :]
-    found = []
-    for aligned in (True, False):
-        right = defined(torch, width, layer_type, size, given, aligned=aligned) & rows[:, :, None]
-        extra = allowed & ~right
-        ahead = extra & (key > query)
-        padding = extra & ~ahead & ~given["real"][:, None, :]
-        other = extra & ~ahead & ~padding
-        document = given["document"]
-        mixed = other & (document[:, :, None] != document[:, None, :])
-        told = {
-            "future": int(ahead.sum()),
-            "padding": int(padding.sum()),
-            "documents": int(mixed.sum()),
-            "beyond": int((other & ~mixed).sum()),
-            "missing": int((right & ~allowed).sum()),
-        }
-        found.append(told)
-        if layer_type != "chunked_attention":
-            break
-    best = min(found, key=lambda told: sum(told.values()))
-    return dict(best, max_allowed=most, saturating_row=first)
-
-
-def defined(
-    torch: Any,
-    width: int,
-    layer_type: str,
-    size: Optional[int],
-    given: Dict[str, Any],
-    *,
-    aligned: bool = True,
-) -> Any:
-    """The mask as its name defines it: who may look at whom.
-
-    Chunks of a left-padded row begin at its first real token (``aligned``), in older releases at
-    the row's begin; both are right.
-    """
-    query, key = torch.arange(width)[:, None], torch.arange(width)[None, :]
-    real, document = given["real"], given["document"]
-    right = (key <= query)[None] & real[:, None, :]
-    right = right & (document[:, :, None] == document[:, None, :])
-    if layer_type == "sliding_attention" and size:
-        right = right & (query - key < size)
-    elif layer_type == "chunked_attention" and size:
-        left = (
-            (real.long().cumsum(-1) == 0).sum(-1) if aligned else real.new_zeros(len(real)).long()
-        )
-        begin = left[:, None, None]
-        right = right & ((query - begin) // size == (key - begin) // size)
-    return right
-
-
-class uncompiled:  # noqa: N801 - reads as a word
-    """Block masks are built without a compiler meanwhile: the same mask, in milliseconds."""
-
-    def __init__(self, utils: Any) -> None:
-        self.utils = utils
-        self.original = getattr(utils, "create_block_mask", None)
-
-    def __enter__(self) -> None:
-        if self.original is None:
-            return
-        original = self.original
-
-        def plain(*args: Any, **kwargs: Any) -> Any:
-            return original(*args, **dict(kwargs, _compile=False))
-
-        self.utils.create_block_mask = plain
-
-    def __exit__(self, *_: object) -> None:
-        if self.original is not None:
-            self.utils.create_block_mask = self.original
-
-
-def libraries() -> Any:
-    """Import what is looked at."""
-    try:
-        import torch
-    except ImportError as error:
-        raise Refused("no_torch", error) from error
-    try:
-        import transformers
-    except ImportError as error:
-        raise Refused("no_transformers", error) from error
-    try:
-        from transformers import masking_utils
-    except ImportError as error:
-        raise Refused("old_transformers", transformers.__version__) from error
-    quiet: Any = transformers.logging.set_verbosity_error
-    quiet()
-    torch.set_num_threads(1)  # threads that wait for each other on a busy box take longer
-    return torch, masking_utils, transformers
-
-
-def load_config(transformers: Any, model: str) -> Any:
-    """Read a configuration; code that comes with a model is never executed."""
-    path = Path(model)
-    if path.is_dir() and not (path / "config.json").is_file():
-        raise Refused("no_config", "no config.json in that folder")
-    if not path.exists() and (
-        path.is_absolute() or model.startswith(".") or model.endswith(".json")
-    ):
-        raise Refused("no_config", "there is no such file")
-    try:
-        return transformers.AutoConfig.from_pretrained(model, trust_remote_code=False)
-    except Exception as error:  # the library's many ways to refuse
-        text = str(error)
-        code = "remote_code" if "trust_remote_code" in text else "no_config"
-        raise Refused(code, text) from error
-
-
-def layer_types(config: Any, *, counted: bool = False) -> List[str]:
-    """Layer types: as the configuration lists them, else as mask creation derives them."""
-    listed = getattr(config, "layer_types", None)
-    if listed:
-        return [str(t) for t in listed] if counted else list(dict.fromkeys(str(t) for t in listed))
-    kind = "full_attention"
-    for one, size in SIZES.items():
-        if getattr(config, size, None) is not None:
-            kind = one
-            break
-    if not counted:
-        return [kind]
-    return [kind] * int(getattr(config, "num_hidden_layers", 1) or 1)
+        faults = mask_definition.planted(self.torch, WIDTH_PLAIN)
+        return [*faults, dict(unknown, fault="unregistered")]
 
 
 def up(value: int, step: int) -> int:
     """Round up to a multiple."""
     return -(-value // step) * step
-
-
-def sibling(name: str) -> Any:
-    """Load another file of this folder, under a name that is nobody else's."""
-    known = sys.modules.get("pfid_probe_" + name)
-    if known is not None:
-        return known
-    path = Path(__file__).with_name(name + ".py")
-    spec = importlib.util.spec_from_file_location("pfid_probe_" + name, str(path))
-    if spec is None or spec.loader is None:
-        raise ImportError(name)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["pfid_probe_" + name] = module
-    spec.loader.exec_module(module)
-    return module

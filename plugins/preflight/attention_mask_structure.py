@@ -10,8 +10,9 @@ Blind spot: masks of a model that brings its own code, of layer types without a 
 (linear attention), and whatever an attention kernel does with a right mask.
 
 When it fires: `pfid probe mask MODEL --python PY` shows each mask. Train with another attention
-implementation or another transformers; a window that is off by one under flash attention alone
-comes from transformers before 4.56.
+implementation or another transformers. A window that is one too wide under flash attention alone is
+a fault of transformers before 4.56 (its issue 39408), which hands flash_attn the whole window where
+that counts a row's own position beside it; 4.53.0 also mixes packed documents.
 """
 
 from collections.abc import Iterable

@@ -16,8 +16,16 @@ from pfid.cli.entry import main
 from pfid.domain.masks import MaskCase, MaskKind
 from pfid.domain.outcome import Outcome
 from pfid.formats.mask_report import MaskReportError, read_mask_report
-from pfid.probes import mask, mask_layers
+from pfid.probes import (
+    mask,
+    mask_call,
+    mask_config,
+    mask_definition,
+    mask_flash,
+    mask_layers,
+)
 
+MODULES = (mask, mask_call, mask_config, mask_definition, mask_flash, mask_layers)
 SIZES = {
     "hidden_size": 64,
     "intermediate_size": 96,
@@ -61,7 +69,7 @@ def outcomes(report, *attention):
     return {row.reason for row in read_masks(report, attention).rows}
 
 
-@pytest.mark.parametrize("module", [mask, mask_layers], ids=lambda m: m.__name__)
+@pytest.mark.parametrize("module", MODULES, ids=lambda m: m.__name__)
 def test_it_is_python_3_9_and_needs_nothing_but_the_standard_library_to_start(module):
     tree = ast.parse(Path(module.__file__).read_text(), feature_version=(3, 9))
     names = [n.names[0].name for n in tree.body if isinstance(n, ast.Import)]
@@ -140,6 +148,19 @@ class TestReal:
         report = look(config(**GEMMA), attention=["flash_attention_2"])
         assert "window_not_passed" in outcomes(report)
 
+    def test_a_mask_function_that_wants_what_no_release_has_wanted_is_refused(
+        self, config, monkeypatch
+    ):
+        from transformers import masking_utils
+
+        def create_causal_mask(config, moon_phase):
+            """Want the moon."""
+
+        monkeypatch.setattr(masking_utils, "create_causal_mask", create_causal_mask)
+        with pytest.raises(MaskReportError, match="wants moon_phase") as caught:
+            look(config(**GEMMA), attention=["sdpa"])
+        assert caught.value.reason == "unknown_signature"
+
     def test_code_that_comes_with_a_model_is_not_executed(self, config, tmp_path):
         (tmp_path / "evil.py").write_text("raise SystemExit('executed')\n")
         model = config(model_type="never_heard_of", auto_map={"AutoConfig": "evil.Config"}, **SIZES)
@@ -175,9 +196,9 @@ class TestReal:
 def bound(function):
     """Call a function as the probe would; what it was given, tensors by their shape."""
     torch = pytest.importorskip("torch")
-    stub = SimpleNamespace(torch=torch, utils=SimpleNamespace(), positions_passed=True)
     given = {"batch": 2, "mask": None, "positions": torch.arange(8).expand(2, -1)}
-    return mask.Masks.call(stub, function, "the config", given)
+    utils = SimpleNamespace()
+    return mask_call.call(torch, utils, function, "the config", given, positions_passed=True)
 
 
 @pytest.mark.full
@@ -205,9 +226,8 @@ class TestSignatures:
         def create(config, moon_phase):
             """Want what no release has had."""
 
-        with pytest.raises(mask.Refused) as caught:
+        with pytest.raises(mask_call.UnknownSignature, match="create wants moon_phase"):
             bound(create)
-        assert caught.value.args == ("unknown_signature", "create wants moon_phase")
 
 
 @pytest.mark.parametrize(
