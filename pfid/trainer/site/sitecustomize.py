@@ -12,7 +12,7 @@ costs anything: both modules are loaded already when it runs.
 import os
 import sys
 
-_HERE = os.path.dirname(os.path.abspath(__file__))
+_HERE = os.path.dirname(__file__)
 _AWAITED = "torch.optim.optimizer"
 _PACKAGE = "_pfid_trainer"
 
@@ -84,16 +84,10 @@ def _warn(error):
         return
 
 
-def _is_here(entry):
-    try:
-        return os.path.abspath(entry) == _HERE
-    except Exception:
-        return False
-
-
 def _make_way():
     """Import what ``sitecustomize`` would have been; how that fails is none of pfid's business."""
-    sys.path[:] = [entry for entry in sys.path if not _is_here(entry)]
+    # ``site`` has made every entry absolute, and ``__file__`` begins with the one it came from.
+    sys.path[:] = [entry for entry in sys.path if entry != _HERE]
     own = sys.modules.pop("sitecustomize", None)
     try:
         import sitecustomize  # noqa: F401
