@@ -8,7 +8,8 @@ from typing import Final
 from pfid.adapters.control_client import ControlClient
 from pfid.adapters.revision import running_version
 from pfid.adapters.service_files import unit_facts
-from pfid.config.paths import daemon_socket
+from pfid.config.load import load
+from pfid.config.paths import SYSTEM_CONFIG, daemon_socket
 from pfid.domain.errors import PfidError
 from pfid.policy.service_facts import Machine, Running
 from pfid.policy.service_plan import LEFT
@@ -64,10 +65,19 @@ def _running() -> Running | None:
     )
 
 
+def _socket() -> Path:
+    """Where the box's configuration says; the usual place where it says nothing or is closed."""
+    try:
+        told = load(SYSTEM_CONFIG).daemon.socket
+    except PfidError:
+        told = ""
+    return Path(told) if told else daemon_socket({})
+
+
 def _answers() -> str | None:
     """The version of whoever answers at the box's socket; None for nobody."""
     try:
-        client = ControlClient(daemon_socket({}), timeout_s=ASK_TIMEOUT_S)
+        client = ControlClient(_socket(), timeout_s=ASK_TIMEOUT_S)
     except PfidError:
         return None
     try:

@@ -75,7 +75,8 @@ def uninstall(apply: bool, root: Path, as_json: bool) -> None:
 def status(as_json: bool) -> None:
     """Say how the files and the unit stand, and which version runs.
 
-    Exit codes: 0 placed, current and active with this version, 1 not, 3 no systemd answers.
+    Exit codes: 0 placed, current and active with this version, 1 not, 3 no systemd answers, or
+    nobody at the socket of an active one.
     """
     from pfid.adapters.service_files import found, running_interpreter, shipped, unit_facts
     from pfid.bootstrap.service import machine
@@ -88,7 +89,6 @@ def status(as_json: bool) -> None:
     active = unit is not None and unit.get("ActiveState") == "active"
     box = machine(Path("/"))
     runs = None if box.running is None else box.running.version
-    current = current and runs == box.version
     if as_json:
         shown = [{"path": f.path, "state": f.state} for f in files]
         emit_json(
@@ -105,7 +105,9 @@ def status(as_json: bool) -> None:
             note("no systemd answers here")
         else:
             facts([*unit.items(), ("this version", box.version), ("it runs", _said(runs))])
-    sys.exit(Exit.UNKNOWN if unit is None else Exit.OK if current and active else Exit.FAILED)
+    if unit is None or (current and active and runs is None):
+        sys.exit(Exit.UNKNOWN)
+    sys.exit(Exit.OK if current and active and runs == box.version else Exit.FAILED)
 
 
 def _said(version: str | None) -> str:

@@ -98,6 +98,22 @@ def test_it_runs_from_a_path_with_everything_a_unit_would_read_otherwise(box, pl
     assert (again["steps"], again["problems"], again["notes"]) == ([], [], [])
 
 
+def test_it_asks_at_the_socket_that_is_configured_and_says_where_nobody_answers(box, placed):
+    config = "/etc/pfid/pfid.toml"
+    box.write(config, 'daemon.socket = "/run/pfid/elsewhere.sock"\n')
+    box.root("chmod", "644", config)
+    try:
+        box.root("systemctl", "restart", UNIT)
+        assert service(box, "status").returncode == 0
+        box.root("mv", "/run/pfid/elsewhere.sock", "/run/pfid/hidden.sock")
+        done = service(box, "status")
+        assert done.returncode == 3
+        assert "nobody answers at its socket" in done.stdout
+    finally:
+        box.root("rm", "-f", config)
+        box.root("systemctl", "restart", UNIT)
+
+
 def version_on_the_page(box):
     page = box.user("bob", PYTHON, "-c", PAGE).stdout
     line = next(x for x in page.splitlines() if x.startswith("pfid_build_info{"))
