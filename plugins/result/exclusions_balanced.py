@@ -15,8 +15,8 @@ property of the recipe rather than of this run where the earlier record has it t
 
 import datetime as dt
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 from pfid.analysis.proportion import Interval, difference
 from pfid.spec import (
@@ -34,8 +34,8 @@ from pfid.spec import (
     limit,
     reported,
 )
-from pfid.spec.fakes_results import arm, record, result_facts, result_world
-from pfid.spec.ports.results import Arm, PreviousResult, ResultFacts
+from pfid.spec.fakes_results import INSTRUMENT, arm, record, result_facts, result_world
+from pfid.spec.ports.results import Arm, Instrument, PreviousResult, ResultFacts, compared
 from pfid.spec.result_gates import Gates
 from pfid.spec.result_gates.exclusions_balanced import ExclusionsGate
 
@@ -83,6 +83,7 @@ class Seen:
     earlier: tuple[int, int, int, int] | None
     earlier_at_s: float = reported(default=0.0)
     earlier_problem: str = reported(default="")
+    earlier_foreign: str = reported(default="")
 
 
 def observe(world: World) -> Seen:
@@ -91,13 +92,15 @@ def observe(world: World) -> Seen:
     gate = facts.gates.exclusions_balanced or ExclusionsGate()
     baseline = facts.baseline
     arms = (facts.candidate,) if baseline is None else (facts.candidate, baseline)
+    foreign = _foreign(facts)
     return Seen(
         told=all(arm.records and _told(arm, gate) for arm in arms),
         candidate=_lost(facts.candidate, gate),
         baseline=_lost(baseline, gate) if baseline is not None else None,
-        earlier=_earlier(facts),
+        earlier=None if foreign else _earlier(facts),
         earlier_at_s=facts.previous.judged_at_s if facts.previous else 0.0,
         earlier_problem=facts.previous_problem,
+        earlier_foreign=foreign,
     )
 
 
@@ -117,6 +120,17 @@ def _told(arm: Arm, gate: ExclusionsGate) -> bool:
     """Whether its records could have said that an item was lost."""
     ends = gate.truncation and any(r.cut_off is not None for r in arm.records)
     return ends or any(r.flags for r in arm.records)
+
+
+def _foreign(facts: ResultFacts) -> str:
+    """What the earlier record was measured with otherwise: another cap loses other items."""
+    earlier, base = facts.previous, facts.baseline
+    pairs = (
+        (earlier.candidate if earlier else None, facts.candidate.instrument),
+        (earlier.baseline if earlier else None, base.instrument if base else None),
+    )
+    differs = [name for a, b in pairs if a and b for name in compared(a, b).differs]
+    return f"another instrument ({', '.join(dict.fromkeys(differs))})" if differs else ""
 
 
 def _earlier(facts: ResultFacts) -> tuple[int, int, int, int] | None:
@@ -177,6 +191,8 @@ def _against(lost: int, items: int, base_lost: int, base_items: int) -> str:
 def _history(seen: Seen) -> str:
     if seen.earlier_problem:
         return "the earlier record cannot be read, so nothing here can be called new"
+    if seen.earlier_foreign:
+        return f"the earlier record is of {seen.earlier_foreign} and is not compared with"
     if seen.earlier is None:
         return "no earlier record of this evaluation counts losses"
     day = dt.datetime.fromtimestamp(seen.earlier_at_s, dt.UTC).date()
@@ -194,6 +210,10 @@ def controls(limits: Limits) -> Iterable[Control]:
     yield _control("18 the first time", "lopsided_since", (18, 192), (2, 192), (2, 192, 2, 192))
     yield _control("on the other side", "lopsided_since", (18, 192), (2, 192), (2, 192, 18, 192))
     yield _control("lost before, and not now", "balanced", (3, 192), (2, 192), (18, 192, 2, 192))
+    far = replace(INSTRUMENT, max_tokens=9_000)
+    yield _control(
+        "18 of another cap", "lopsided", (18, 192), (2, 192), (18, 192, 2, 192), earlier_with=far
+    )
     yield _control("just within", "balanced", (edge + 40, many), (40, many))
     yield _control("just beyond", "cannot_tell", (edge + 48, many), (40, many))
     yield _control("beyond all doubt", "lopsided", (int(1.6 * edge) + 40, many), (40, many))
@@ -211,13 +231,13 @@ def _control(
     candidate: tuple[int, int],
     baseline: tuple[int, int],
     earlier: tuple[int, int, int, int] | None = None,
-    *,
-    told: bool = True,
+    **more: Any,
 ) -> Control:
+    measured = more.get("earlier_with", INSTRUMENT)
     facts = result_facts(
-        _arm(*candidate, told=told),
+        _arm(*candidate, told=more.get("told", True)),
         _arm(*baseline, name="baseline"),
-        previous=_previous(earlier) if earlier else None,
+        previous=_previous(earlier, measured) if earlier else None,
         gates=Gates(exclusions_balanced=ExclusionsGate(flags=["too_short"])),
     )
     return ANSWERS.control(name, code, result_world(facts))
@@ -233,10 +253,16 @@ def _arm(lost: int, items: int, *, name: str = "candidate", told: bool = True) -
     return arm([*cut, *short, *kept, noted], name)
 
 
-def _previous(counts: tuple[int, int, int, int]) -> PreviousResult:
+def _previous(counts: tuple[int, int, int, int], measured: Instrument) -> PreviousResult:
     names = ("candidate_lost", "candidate_items", "baseline_lost", "baseline_items")
     figures = {NAME: dict(zip(names, map(float, counts), strict=True))}
-    return PreviousResult(name="control", judged_at_s=1_787_000_000.0, figures=figures)
+    return PreviousResult(
+        name="control",
+        judged_at_s=1_787_000_000.0,
+        figures=figures,
+        candidate=measured,
+        baseline=measured,
+    )
 
 
 @hookimpl

@@ -2,7 +2,8 @@
 
 A figure over the records that happened to arrive is a figure of another evaluation. Records are
 counted against what the spec, or the log itself, says there should be. Fewer is unknown and keeps
-every other judgement unknown; more means two runs in one file, or a record that came twice.
+every other judgement unknown; more means two runs in one file, or a record that came twice. Two
+arms of which every answer is the same are one arm: no difference between them means anything.
 
 Blind spot: a count that nobody declared cannot be missed, and the right number of wrong records
 looks whole.
@@ -33,7 +34,7 @@ from pfid.spec import (
     reported,
 )
 from pfid.spec.fakes_results import arm, record, result_facts, result_world
-from pfid.spec.ports.results import Arm, BadRecord, Doubt
+from pfid.spec.ports.results import Arm, BadRecord, Doubt, ResultFacts
 
 ANSWERS: Final = Answers(
     {
@@ -42,6 +43,10 @@ ANSWERS: Final = Answers(
         "records_missing": (Outcome.UNKNOWN, "there are fewer good records than were declared"),
         "records_bad": (Outcome.UNKNOWN, "some records cannot be read, and no count was declared"),
         "no_records": (Outcome.UNKNOWN, "there is not one record that can be judged"),
+        "arms_alike": (
+            Outcome.UNKNOWN,
+            "every answer is the same in both arms: one file twice, or a change never applied",
+        ),
         "count_not_declared": (Outcome.UNKNOWN, "nobody says how many records there should be"),
     }
 )
@@ -49,6 +54,8 @@ ORDER: Final = (Doubt.TOO_MANY, Doubt.NO_RECORDS, Doubt.MISSING, Doubt.BAD, Doub
 """The one that says most first, of two arms."""
 SHOWN: Final = 20
 EVIDENCE_CHARS: Final = 300
+ALIKE_MIN: Final = 2
+"""One answer that is the same in both arms shows nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,8 +63,10 @@ class Seen:
     """What was counted, candidate first."""
 
     doubts: tuple[Doubt, ...]
+    alike: bool
     counts: tuple[tuple[str, int, int, int | None], ...] = reported()
     bad: tuple[BadRecord, ...] = reported(default=())
+    swapped: bool = reported(default=False)
 
 
 def observe(world: World) -> Seen:
@@ -66,16 +75,37 @@ def observe(world: World) -> Seen:
     arms = [facts.candidate, *([facts.baseline] if facts.baseline is not None else [])]
     return Seen(
         doubts=tuple(a.doubt for a in arms),
+        alike=facts.baseline is not None and _alike(facts.candidate, facts.baseline),
+        swapped=_swapped(facts),
         counts=tuple((a.name, len(a.records), a.bad_total, a.declared) for a in arms),
         bad=tuple(bad for a in arms for bad in a.bad),
     )
+
+
+def _alike(candidate: Arm, baseline: Arm) -> bool:
+    """Whether every question of both was answered word for word the same."""
+    ours, theirs = _answers(candidate), _answers(baseline)
+    both = ours.keys() & theirs.keys()
+    return len(both) >= ALIKE_MIN and all(ours[key] == theirs[key] for key in both)
+
+
+def _answers(held: Arm) -> dict[tuple[str, str, int | None, int], tuple[str, str]]:
+    return {(r.family, r.item, r.seed, r.repeat): (r.reasoning, r.output) for r in held.records}
+
+
+def _swapped(facts: ResultFacts) -> bool:
+    """Whether what is the candidate now was the baseline of the earlier judgement, and back."""
+    base = facts.baseline
+    if base is None or facts.previous is None:
+        return False
+    return facts.previous.digest == f"{base.digest}+{facts.candidate.digest}"
 
 
 def judge(seen: Seen, limits: object) -> Verdict:
     """Decide, purely."""
     del limits
     doubt = next((d for d in ORDER if d in seen.doubts), Doubt.NONE)
-    code = doubt.value or "records_complete"
+    code = doubt.value or ("arms_alike" if seen.alike else "records_complete")
     figures: dict[str, tuple[float | None, str]] = {}
     for place, (_, good, bad, declared) in zip(
         ("candidate", "baseline"), seen.counts, strict=False
@@ -89,6 +119,8 @@ def judge(seen: Seen, limits: object) -> Verdict:
         f"{name or 'arm'}: {good} of {'?' if declared is None else declared}, {bad} bad"
         for name, good, bad, declared in seen.counts
     ]
+    if seen.swapped:
+        said.append("the arms stand the other way round than in the earlier judgement")
     return ANSWERS.say(code, *said, figures=figures, evidence=_evidence(seen))
 
 
@@ -119,6 +151,12 @@ def controls(limits: object) -> Iterable[Control]:
     yield _control("broken and undeclared", "records_bad", unsaid)
     yield _control("nothing", "no_records", arm([], declared=10))
     yield _control("undeclared", "count_not_declared", arm(ten, declared=None))
+    other = arm([record(i, f"Porto {i}.") for i in range(10)], "baseline")
+    yield _control("both arms", "records_complete", arm(ten), other)
+    nine = arm([*ten[:9], record(9, "Porto.")], "baseline")
+    yield _control("both arms but for one answer", "records_complete", arm(ten), nine)
+    yield _control("one file twice", "arms_alike", arm(ten), arm(ten, "baseline"))
+    yield _control("one lone answer", "records_complete", arm(ten[:1]), arm(ten[:1], "baseline"))
     yield _control("baseline short", "records_missing", arm(ten), arm(ten[:9], declared=10))
 
 

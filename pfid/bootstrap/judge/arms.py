@@ -1,7 +1,8 @@
 """Both arms of an evaluation, out of its files."""
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Final
@@ -10,6 +11,7 @@ from pfid.adapters.result_files import Reader
 from pfid.adapters.result_places import files_of
 from pfid.config.gates import ArmSpec, GateSpec
 from pfid.domain.errors import ConfigError
+from pfid.formats.results.json_lines import NUMBERED
 from pfid.formats.results.logged import Logged
 from pfid.spec.ports.results import Arm, BadRecord, Instrument, ResultRecord
 
@@ -83,6 +85,7 @@ class _Side:
     digest: str
     formats: tuple[str, ...]
     runs: int
+    numbered: bool
 
     @classmethod
     def read(cls, paths: Sequence[Path], spec: GateSpec, told: Callable[[str], None]) -> "_Side":
@@ -97,6 +100,7 @@ class _Side:
             digest=reader.digest,
             formats=tuple(reader.formats),
             runs=reader.runs,
+            numbered=spec.records.fields.item == NUMBERED,
         )
 
     def of(self, name: str) -> tuple[ResultRecord, ...]:
@@ -112,12 +116,12 @@ class _Side:
         return replace(self, records=self.of(name), bad=(*self.bad, *strange))
 
     def arm(self, said: ArmSpec, role: str) -> Arm:
-        good, twice = _once(self.records)
+        good, twice = _once(self.records, _line if self.numbered else _key)
         bad = (*self.bad, *twice)
         name = said.name or role
         return Arm(
             name=name,
-            instrument=_completed(self.instrument, said, role),
+            instrument=_completed(_with_caps(self.instrument, good, said, role), said, role),
             records=tuple(r if r.arm else replace(r, arm=name) for r in good),
             declared=self._declared(said, role, good),
             runs=self._runs(good),
@@ -139,18 +143,58 @@ class _Side:
         return said.declared if said.declared is not None else self.declared
 
 
-def _once(records: Iterable[ResultRecord]) -> tuple[list[ResultRecord], list[BadRecord]]:
-    """Each record once: a second one of the same item, seed and repeat is bad, whatever it says."""
-    seen: dict[tuple[str, str, int | None, int], ResultRecord] = {}
+def _once(
+    records: Iterable[ResultRecord], key: Callable[[ResultRecord], Hashable]
+) -> tuple[list[ResultRecord], list[BadRecord]]:
+    """Each record once: a second one of the same key is bad, whatever it says."""
+    seen: dict[Hashable, ResultRecord] = {}
     twice = []
     for record in records:
-        key = (record.family, record.item, record.seed, record.repeat)
-        first = seen.setdefault(key, record)
+        first = seen.setdefault(key(record), record)
         if first is not record:
             same = "the same" if first.output == record.output else "another answer"
-            why = f"item {record.item} stands at {first.place} already, with {same}"
+            why = f"item {first.item} stands at {first.place} already, with {same}"
             twice.append(BadRecord(place=record.place, reason="duplicate", detail=why))
     return [*seen.values()], twice
+
+
+def _key(record: ResultRecord) -> Hashable:
+    """An item is asked once a seed and repeat."""
+    return record.family, record.item, record.seed, record.repeat
+
+
+def _line(record: ResultRecord) -> Hashable:
+    """Where items are numbers of lines, a line whose prompt and answer stand there twice is one."""
+    if not record.prompt:
+        return record.place
+    scores = tuple(sorted(record.scores.items()))
+    asked = (record.family, record.prompt, record.seed, record.repeat)
+    return *asked, record.output, record.reasoning, scores
+
+
+def _with_caps(
+    logged: Instrument, records: Iterable[ResultRecord], said: ArmSpec, role: str
+) -> Instrument:
+    """The cap that records name, where the log names none.
+
+    Raises:
+        ConfigError: if they name several for one kind of prompt, and the spec one.
+    """
+    caps: dict[str, set[int]] = defaultdict(set)
+    for record in records:
+        if record.cap_tokens is not None:
+            caps[record.family].add(record.cap_tokens)
+    every = set().union(*caps.values())
+    if len(every) == 1 and logged.max_tokens is None:
+        return replace(logged, max_tokens=every.pop())
+    varied = sorted(next((c for c in caps.values() if len(c) > 1), set()))
+    if not varied:
+        return logged
+    several = f"caps {json.dumps(varied)}"
+    if said.instrument.max_tokens is not None:
+        one = f"arms.{role}.instrument.max_tokens: is {said.instrument.max_tokens}"
+        raise ConfigError((f"{one}, and its records have {several}",))
+    return replace(logged, decoding="; ".join(filter(None, (logged.decoding, several))))
 
 
 def _together(logs: Sequence[Logged]) -> Instrument:

@@ -165,6 +165,8 @@ def keep_judgement(evaluation: Evaluation, judged: Sequence[Judged]) -> Path:
         judged_at_s=time.time(),
         digest=f"{results.candidate.digest}+{base}",
         records=len(results.candidate.records),
+        candidate=results.candidate.instrument,
+        baseline=results.baseline.instrument if results.baseline is not None else None,
         outcomes={str(j.view.check): str(j.view.reason) for j in judged},
         figures={
             str(j.view.check): {n: f.value for n, f in j.view.figures.items()} for j in judged

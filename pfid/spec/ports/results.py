@@ -188,6 +188,8 @@ class PreviousResult:
         records: how many.
         outcomes: reason code by check.
         figures: figure by name, by check.
+        candidate: what its candidate was measured with; None where that was not kept.
+        baseline: the same of its baseline.
     """
 
     name: str
@@ -196,6 +198,8 @@ class PreviousResult:
     records: int = 0
     outcomes: Mapping[str, str] = field(default_factory=dict)
     figures: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    candidate: Instrument | None = None
+    baseline: Instrument | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

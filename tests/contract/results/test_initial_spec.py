@@ -32,7 +32,7 @@ def records(path, acc, n=60):
     rows = [
         {
             "id": f"q{i}",
-            "response": f"the {i}th answer stands here " * 5,
+            "response": f"the {i}th of {acc} answers stands here " * 5,
             "finish_reason": "stop",
             "accuracy": float(i % 10 < acc),
         }

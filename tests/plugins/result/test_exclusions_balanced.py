@@ -1,9 +1,11 @@
 """What was lost is said before any comparison, and nothing is called new without looking."""
 
+from dataclasses import replace
+
 import pytest
 from pfid_plugins.result.exclusions_balanced import Limits, judge, observe
 
-from pfid.spec.fakes_results import arm, record, result_facts, result_world
+from pfid.spec.fakes_results import INSTRUMENT, arm, record, result_facts, result_world
 from pfid.spec.ports.results import PreviousResult
 from pfid.spec.result_gates import Gates
 from pfid.spec.result_gates.exclusions_balanced import ExclusionsGate
@@ -42,6 +44,17 @@ def test_what_the_run_before_had_already_is_not_new():
     found = verdict(lost(18), lost(2, name="baseline"), previous=earlier(18, 192, 1, 192))
     assert found.reason == "lopsided_again"
     assert found.summary.endswith("earlier record of 2026-08-27: 18 of 192 against 1 of 192")
+
+
+def test_an_earlier_record_of_another_instrument_is_not_compared_with():
+    """A cap that was lowered in silence loses other items; that is no history."""
+    before = earlier(18, 192, 1, 192)
+    other = replace(before, candidate=replace(INSTRUMENT, max_tokens=9_000), baseline=INSTRUMENT)
+    found = verdict(lost(18), lost(2, name="baseline"), previous=other)
+    assert found.reason == "lopsided"
+    assert "of another instrument (max_tokens) and is not compared with" in found.summary
+    same = replace(before, candidate=INSTRUMENT, baseline=INSTRUMENT)
+    assert verdict(lost(18), lost(2, name="b"), previous=same).reason == "lopsided_again"
 
 
 def test_its_own_figures_are_what_the_next_run_finds():

@@ -3,15 +3,38 @@
 from pfid_plugins.result.records_complete import ANSWERS, pfid_checks
 
 from pfid.spec.fakes_results import arm, record, result_facts, result_world
-from pfid.spec.ports.results import BadRecord
+from pfid.spec.ports.results import BadRecord, PreviousResult
 
 (CHECK,) = pfid_checks()
 TEN = [record(i) for i in range(10)]
 BAD = BadRecord(place="r.jsonl:3", reason="not_json", detail="Expecting \x1b[2Jvalue")
 
 
-def judged(candidate, baseline=None):
-    return CHECK.evaluate(result_world(result_facts(candidate, baseline)))
+OTHER = [record(i, f"Porto {i}.") for i in range(10)]
+
+
+def judged(candidate, baseline=None, **more):
+    return CHECK.evaluate(result_world(result_facts(candidate, baseline, **more)))
+
+
+def test_one_file_given_for_both_arms_lets_nothing_be_compared():
+    verdict = judged(arm(TEN), arm(TEN, "base"))
+    assert verdict.reason == "arms_alike"
+    assert "a change never applied" in verdict.summary
+    thought = [record(i, reasoning="hm") for i in range(10)]
+    assert judged(arm(TEN), arm(thought, "base")).reason == "records_complete"
+    assert judged(arm(TEN), arm(OTHER, "base")).reason == "records_complete"
+    strangers = arm([record(f"x{i}") for i in range(10)], "base")
+    assert judged(arm(TEN), strangers).reason == "records_complete"
+
+
+def test_arms_that_changed_places_since_the_earlier_judgement_are_said():
+    ours, base = arm(TEN), arm(OTHER, "base")
+    before = PreviousResult(name="x", judged_at_s=0.0, digest=f"{base.digest}+{ours.digest}")
+    said = "the arms stand the other way round"
+    assert said in judged(ours, base, previous=before).summary
+    assert said not in judged(base, ours, previous=before).summary
+    assert said not in judged(ours, previous=before).summary
 
 
 def test_a_baseline_that_was_cut_short_is_told_as_the_candidates_would_be():

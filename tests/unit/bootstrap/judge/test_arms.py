@@ -1,0 +1,90 @@
+"""Arms as an author who wants to be believed might hand them in."""
+
+import json
+
+import pytest
+
+from pfid.bootstrap.judge.arms import read_arms
+from pfid.config.gates import Arms, ArmSpec, Fields, GateSpec, MeasuredWith, Records
+from pfid.domain.errors import ConfigError
+from pfid.spec.ports.results import Doubt
+
+KEYS = {"prompt": "prompt", "cap_tokens": "cap", "family": "kind", "seed": "seed"}
+
+
+def written(path, rows, times=1, encoding="utf-8"):
+    path.write_bytes("".join(json.dumps(row) + "\n" for row in rows).encode(encoding) * times)
+    return path
+
+
+def rows(count=8, **more):
+    return [
+        {"prompt": f"ask {n}", "output": "Yes." if n % 2 else f"No, {n}.", "cap": 512, **more}
+        for n in range(count)
+    ]
+
+
+def spec(declared=8, cap=None, **fields):
+    arm = ArmSpec(declared=declared, instrument=MeasuredWith(max_tokens=cap))
+    known = Fields(**{"item": "#", **KEYS, **fields})
+    return GateSpec(records=Records(fields=known), arms=Arms(candidate=arm, baseline=arm))
+
+
+def candidate(path, how):
+    return read_arms([path], (), how).candidate
+
+
+def test_lines_that_were_written_twice_are_found_where_only_their_numbers_are_items(tmp_path):
+    arm = candidate(written(tmp_path / "r.jsonl", rows(), times=2), spec())
+    assert len(arm.records) == 8
+    assert [b.reason for b in arm.bad] == ["duplicate"] * 8
+    assert arm.doubt is Doubt.TOO_MANY
+
+
+def test_the_same_prompt_answered_otherwise_or_under_another_seed_is_another_record(tmp_path):
+    again = [{**row, "output": row["output"] + "!"} for row in rows()]
+    seeds = [{**row, "seed": seed} for row in rows() for seed in (1, 2)]
+    path = written(tmp_path / "r.jsonl", [*rows(), *again, *seeds])
+    assert len(candidate(path, spec(declared=32)).records) == 32
+
+
+def test_lines_without_a_prompt_cannot_be_told_apart_and_stay(tmp_path):
+    path = written(tmp_path / "r.jsonl", [{"output": "Yes."}] * 5)
+    assert len(candidate(path, spec(declared=5)).records) == 5
+
+
+def test_the_cap_that_records_name_is_the_instruments(tmp_path):
+    path = written(tmp_path / "r.jsonl", rows())
+    assert candidate(path, spec()).instrument.max_tokens == 512
+    with pytest.raises(ConfigError, match="max_tokens: is 300, and the log says 512"):
+        candidate(path, spec(cap=300))
+
+
+def test_a_cap_that_changes_in_silence_is_not_the_instrument_that_was_stated(tmp_path):
+    path = written(tmp_path / "r.jsonl", [*rows(4), *rows(4, cap=300)])
+    with pytest.raises(ConfigError, match=r"is 512, and its records have caps \[300, 512\]"):
+        candidate(path, spec(cap=512, prompt=""))
+    found = candidate(path, spec(prompt="")).instrument
+    assert found.max_tokens is None
+    assert found.decoding == "caps [300, 512]"
+
+
+def test_kinds_of_prompt_may_each_have_a_cap_of_their_own(tmp_path):
+    path = written(tmp_path / "r.jsonl", [*rows(4, kind="rp"), *rows(4, cap=300, kind="story")])
+    assert candidate(path, spec(cap=512)).instrument.max_tokens == 512
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "utf-16-le"])
+def test_another_encoding_is_bad_records_and_never_an_empty_evaluation(tmp_path, encoding):
+    arm = candidate(written(tmp_path / "r.jsonl", rows(), encoding=encoding), spec())
+    assert arm.doubt is Doubt.NO_RECORDS
+    assert arm.bad_total > 0
+
+
+def test_latin_lines_among_good_ones_are_each_named(tmp_path):
+    path = tmp_path / "r.jsonl"
+    body = b"".join(json.dumps(row).encode() + b"\n" for row in rows(7))
+    path.write_bytes(body + '{"prompt": "caf\u00e9", "output": "\u00e9"}\n'.encode("latin-1"))
+    arm = candidate(path, spec())
+    assert [(b.place, b.reason) for b in arm.bad] == [("r.jsonl:8", "not_utf8")]
+    assert arm.doubt is Doubt.MISSING
