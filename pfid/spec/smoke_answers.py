@@ -3,9 +3,9 @@
 Only a run of this very commit shows what this commit writes down.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, Final
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Final, TypeVar
 
 from pfid.domain.outcome import Outcome
 from pfid.spec.answers import Answers
@@ -13,6 +13,7 @@ from pfid.spec.control import Control
 from pfid.spec.fakes_facts import project_world
 from pfid.spec.limits import reported
 from pfid.spec.ports.preflight import ManifestFacts
+from pfid.spec.world import World
 
 NAMED_MAX: Final = 20
 SMOKE_ANSWERS: Final = {
@@ -30,7 +31,7 @@ SMOKE_ANSWERS: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SmokeSeen:
-    """What is read of every manifest; a check adds its own.
+    """What is read of every manifest; a check adds fields of :class:`ManifestFacts`, counted.
 
     Attributes:
         configured: whether the spec names a smoke run.
@@ -47,17 +48,24 @@ class SmokeSeen:
     said: tuple[str, ...] = reported(default=())
 
 
-def smoke_fields(facts: ManifestFacts | None, *words: str) -> dict[str, Any]:
-    """The fields of :class:`SmokeSeen`, and what the check's own figures are counted from."""
+S = TypeVar("S", bound=SmokeSeen)
+
+
+def read_smoke(world: World, kind: type[S]) -> S:
+    """Read the manifest once: of each fact that the check's own fields name, how many there are."""
+    facts = world.manifest.facts()
     known = facts or ManifestFacts()
-    said = tuple(word for word in (*words, known.detail) if word)
-    return {
-        "configured": facts is not None,
-        "problem": known.problem,
-        "same_commit": known.same_commit,
-        "ended_well": known.ended_well,
-        "said": said[:NAMED_MAX],
-    }
+    common = {field.name for field in fields(SmokeSeen)}
+    own = {f.name: getattr(known, f.name) for f in fields(kind) if f.name not in common}
+    words = (word for fact in own.values() if isinstance(fact, tuple) for word in fact)
+    return kind(
+        configured=facts is not None,
+        problem=known.problem,
+        same_commit=known.same_commit,
+        ended_well=known.ended_well,
+        said=tuple(word for word in (*words, known.detail) if word)[:NAMED_MAX],
+        **{name: len(fact) if isinstance(fact, tuple) else int(fact) for name, fact in own.items()},
+    )
 
 
 def smoke_code(seen: SmokeSeen, findings: tuple[tuple[str, bool], ...], healthy: str) -> str:
@@ -72,19 +80,24 @@ def smoke_code(seen: SmokeSeen, findings: tuple[tuple[str, bool], ...], healthy:
     return next((code for code, holds in doubts if holds), healthy)
 
 
-def smoke_facts(**changed: object) -> ManifestFacts:
-    """A healthy manifest, but for what is given."""
-    known = {"steps": 1, "paired": 2, **changed}
-    return ManifestFacts(**known)  # type: ignore[arg-type]
+def smoke_controls(
+    answers: Answers, own: Iterable[tuple[str, str, Mapping[str, Any]]]
+) -> Iterator[Control]:
+    """The check's own controls, healthy first, then every way not to be able to look.
+
+    Args:
+        answers: of the check.
+        own: name, expected code, and how the manifest differs from a healthy one.
+    """
+    for name, code, changed in own:
+        yield answers.control(name, code, _smoke(**changed))
+    yield answers.control("no manifest", "no_manifest", _smoke(problem="no_manifest"))
+    yield answers.control("no JSON", "manifest_unreadable", _smoke(problem="manifest_unreadable"))
+    yield answers.control("other commit", "other_commit", _smoke(same_commit=False))
+    yield answers.control("died", "smoke_failed", _smoke(ended_well=False))
+    yield answers.control("not configured", "not_configured", project_world(manifest=None))
 
 
-def smoke_controls(answers: Answers) -> Iterator[Control]:
-    """Every way not to be able to look."""
-    for name, code, facts in (
-        ("no manifest", "no_manifest", smoke_facts(problem="no_manifest")),
-        ("no JSON", "manifest_unreadable", smoke_facts(problem="manifest_unreadable")),
-        ("other commit", "other_commit", smoke_facts(same_commit=False)),
-        ("died", "smoke_failed", smoke_facts(ended_well=False)),
-        ("not configured", "not_configured", None),
-    ):
-        yield answers.control(name, code, project_world(manifest=facts))
+def _smoke(**changed: Any) -> World:
+    """A world whose manifest is healthy, but for what is given."""
+    return project_world(manifest=ManifestFacts(**{"steps": 1, "paired": 2, **changed}))

@@ -31,15 +31,12 @@ from pfid.spec import (
     World,
     hookimpl,
 )
-from pfid.spec.fakes_facts import project_world
-from pfid.spec.ports.preflight import ManifestFacts
 from pfid.spec.smoke_answers import (
     SMOKE_ANSWERS,
     SmokeSeen,
+    read_smoke,
     smoke_code,
     smoke_controls,
-    smoke_facts,
-    smoke_fields,
 )
 
 ANSWERS: Final = Answers(
@@ -68,22 +65,14 @@ class Seen(SmokeSeen):
     """What the manifest shows."""
 
     contradicted: int
-    unobserved: int
     own: int
+    unobserved: int
     steps: int
 
 
 def observe(world: World) -> Seen:
     """Read the facts; never decide."""
-    facts = world.manifest.facts()
-    known = facts or ManifestFacts()
-    return Seen(
-        contradicted=len(known.contradicted),
-        unobserved=len(known.unobserved),
-        own=len(known.own),
-        steps=known.steps,
-        **smoke_fields(facts, *known.contradicted, *known.own, *known.unobserved),
-    )
+    return read_smoke(world, Seen)
 
 
 def judge(seen: Seen, _: NoLimits) -> Verdict:
@@ -104,16 +93,17 @@ def judge(seen: Seen, _: NoLimits) -> Verdict:
 
 def controls(_: NoLimits) -> Iterable[Control]:
     """Healthy first, then every way not to be."""
-    for name, code, facts in (
-        ("all paired", "observed", smoke_facts()),
-        ("nothing configured", "observed", smoke_facts(paired=0)),
-        ("mask without delta", "intent_only", smoke_facts(unobserved=("mask.sha256",))),
-        ("nothing masked", "contradicted", smoke_facts(contradicted=("mask.sha256",))),
-        ("parent looked", "self_observed", smoke_facts(own=("template.sha256",))),
-        ("no steps", "no_step_times", smoke_facts(steps=0)),
-    ):
-        yield ANSWERS.control(name, code, project_world(manifest=facts))
-    yield from smoke_controls(ANSWERS)
+    return smoke_controls(
+        ANSWERS,
+        (
+            ("all paired", "observed", {}),
+            ("nothing configured", "observed", {"paired": 0}),
+            ("mask without delta", "intent_only", {"unobserved": ("mask.sha256",)}),
+            ("nothing masked", "contradicted", {"contradicted": ("mask.sha256",)}),
+            ("parent looked", "self_observed", {"own": ("template.sha256",)}),
+            ("no steps", "no_step_times", {"steps": 0}),
+        ),
+    )
 
 
 @hookimpl

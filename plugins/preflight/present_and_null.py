@@ -28,15 +28,12 @@ from pfid.spec import (
     World,
     hookimpl,
 )
-from pfid.spec.fakes_facts import project_world
-from pfid.spec.ports.preflight import ManifestFacts
 from pfid.spec.smoke_answers import (
     SMOKE_ANSWERS,
     SmokeSeen,
+    read_smoke,
     smoke_code,
     smoke_controls,
-    smoke_facts,
-    smoke_fields,
 )
 
 ANSWERS: Final = Answers(
@@ -57,12 +54,7 @@ class Seen(SmokeSeen):
 
 def observe(world: World) -> Seen:
     """Read the facts; never decide."""
-    facts = world.manifest.facts()
-    known = facts or ManifestFacts()
-    return Seen(
-        absent=len(known.absent),
-        **smoke_fields(facts, *known.absent),
-    )
+    return read_smoke(world, Seen)
 
 
 def judge(seen: Seen, _: NoLimits) -> Verdict:
@@ -74,13 +66,14 @@ def judge(seen: Seen, _: NoLimits) -> Verdict:
 
 def controls(_: NoLimits) -> Iterable[Control]:
     """Healthy first, then every way not to be."""
-    for name, code, facts in (
-        ("all there", "all_present", smoke_facts()),
-        ("nothing observed, all there", "all_present", smoke_facts(unobserved=("a",))),
-        ("one left out", "key_absent", smoke_facts(absent=("fields.mask.sha256",))),
-    ):
-        yield ANSWERS.control(name, code, project_world(manifest=facts))
-    yield from smoke_controls(ANSWERS)
+    return smoke_controls(
+        ANSWERS,
+        (
+            ("all there", "all_present", {}),
+            ("nothing observed, all there", "all_present", {"unobserved": ("a",)}),
+            ("one left out", "key_absent", {"absent": ("fields.mask.sha256",)}),
+        ),
+    )
 
 
 @hookimpl

@@ -32,15 +32,12 @@ from pfid.spec import (
     World,
     hookimpl,
 )
-from pfid.spec.fakes_facts import project_world
-from pfid.spec.ports.preflight import ManifestFacts
 from pfid.spec.smoke_answers import (
     SMOKE_ANSWERS,
     SmokeSeen,
+    read_smoke,
     smoke_code,
     smoke_controls,
-    smoke_facts,
-    smoke_fields,
 )
 
 ANSWERS: Final = Answers(
@@ -72,22 +69,14 @@ class Seen(SmokeSeen):
     """What the manifest shows."""
 
     edited: int
-    unresolved: int
     otherwise: int
+    unresolved: int
     unsampled: int
 
 
 def observe(world: World) -> Seen:
     """Read the facts; never decide."""
-    facts = world.manifest.facts()
-    known = facts or ManifestFacts()
-    return Seen(
-        edited=int(known.edited),
-        unresolved=len(known.unresolved),
-        otherwise=len(known.otherwise),
-        unsampled=len(known.unsampled),
-        **smoke_fields(facts, *known.otherwise, *known.unresolved, *known.unsampled),
-    )
+    return read_smoke(world, Seen)
 
 
 def judge(seen: Seen, _: NoLimits) -> Verdict:
@@ -104,16 +93,17 @@ def judge(seen: Seen, _: NoLimits) -> Verdict:
 
 def controls(_: NoLimits) -> Iterable[Control]:
     """Healthy first, then every way not to be."""
-    for name, code, facts in (
-        ("all there", "resolved", smoke_facts()),
-        ("unobserved, but resolved", "resolved", smoke_facts(unobserved=("attn_implementation",))),
-        ("asked only", "not_resolved", smoke_facts(unresolved=("attn_implementation",))),
-        ("downgraded", "resolved_otherwise", smoke_facts(otherwise=("attn: flex, sdpa",))),
-        ("no versions", "not_sampled", smoke_facts(unsampled=("library versions",))),
-        ("edited", "edited", smoke_facts(edited=True)),
-    ):
-        yield ANSWERS.control(name, code, project_world(manifest=facts))
-    yield from smoke_controls(ANSWERS)
+    return smoke_controls(
+        ANSWERS,
+        (
+            ("all there", "resolved", {}),
+            ("unobserved, but resolved", "resolved", {"unobserved": ("attn_implementation",)}),
+            ("asked only", "not_resolved", {"unresolved": ("attn_implementation",)}),
+            ("downgraded", "resolved_otherwise", {"otherwise": ("attn: flex, sdpa",)}),
+            ("no versions", "not_sampled", {"unsampled": ("library versions",)}),
+            ("edited", "edited", {"edited": True}),
+        ),
+    )
 
 
 @hookimpl

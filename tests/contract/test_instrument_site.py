@@ -104,6 +104,13 @@ def test_torch_is_never_loaded_by_it_and_it_leaves_the_path(program):
     assert program.lines == []
 
 
+def test_it_leaves_the_path_however_it_is_spelt_there(program):
+    spelt = f"{SITE}/../site/:{os.path.relpath(SITE, program.folder)}:{program.libraries}"
+    done = program(STEP + "import sys; print(*sys.path, sep='\\n')", PYTHONPATH=spelt)
+    assert not [entry for entry in done.stdout.splitlines() if entry.rstrip("/").endswith("site")]
+    assert program.steps == [1, 2, 3, 4, 5]
+
+
 def test_a_child_process_is_seen_as_well(program):
     code = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {STEP!r}], check=True)"
     assert program(code).returncode == 0
