@@ -55,6 +55,21 @@ def test_the_wheel_holds_every_module_and_every_check(
         assert f"{package}/py.typed" in packed
 
 
+def test_the_wheel_holds_every_file_that_is_read_at_run_time(
+    wheel: zipfile.ZipFile, checkout: Path
+) -> None:
+    """Patterns of refusals, the starter ledger, rules, the dashboard: no import misses them."""
+    packed = set(wheel.namelist())
+    meant = {
+        f"pfid/{path.relative_to(checkout / 'pfid').as_posix()}"
+        for path in (checkout / "pfid").rglob("*")
+        if path.is_file() and path.suffix != ".pyc" and not path.name.startswith(".")
+    }
+    assert sum(name.startswith("pfid/adapters/refusal_words/") for name in meant) >= 10
+    assert "pfid/bootstrap/claims/starter.toml.in" in meant
+    assert meant <= packed, sorted(meant - packed)
+
+
 def test_the_wheel_brings_nothing_but_its_packages(wheel: zipfile.ZipFile) -> None:
     tops = {name.split("/")[0] for name in wheel.namelist()}
     assert {top for top in tops if not top.endswith(".dist-info")} == {"pfid", "pfid_plugins"}
