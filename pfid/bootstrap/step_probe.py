@@ -76,13 +76,13 @@ class StepSaid:
 
 
 def run_step_probe(
-    ask: StepAsk, sources: tuple[Source, ...], told: Callable[[Event], None]
+    ask: StepAsk, gather: Callable[[], tuple[Source, ...]], told: Callable[[Event], None]
 ) -> StepSaid:
     """Run a probe to its end.
 
     Args:
         ask: what to run.
-        sources: where GPUs can be looked at.
+        gather: finds those who watch this box; asked only where GPUs are looked at.
         told: given every line as it comes.
 
     Raises:
@@ -90,7 +90,7 @@ def run_step_probe(
     """
     if ask.device == "cpu":
         return _run(ask, {**os.environ, VISIBLE: ""}, told, None)
-    with OwnLook(sources) as own:
+    with OwnLook(gather()) as own:
         view = own.look(IDLE_S)
         if not view.up or not view.gpus:
             return _run(ask, os.environ, told, None)
@@ -136,7 +136,9 @@ def _run(
 
 
 def _why(end: ProbeEnd) -> str:
-    return REFUSALS.get(end.reason, "") or end.why or end.ending.value
+    if end.ending is Ending.REFUSED:
+        return REFUSALS.get(end.reason) or end.why.removeprefix(f"{end.reason}: ")
+    return end.why or end.ending.value
 
 
 def _card(view: GpusView, wanted: str) -> GpuView:

@@ -13,13 +13,12 @@ from pfid.analysis.adapter_step import (
     shape_of,
     throughput_of,
 )
-from pfid.bootstrap.step_probe import StepProbeError, StepSaid, run_step_probe
-from pfid.cli.gathering import gathered
+from pfid.bootstrap.step_probe import StepProbeError, StepSaid
 from pfid.cli.output import Cell, Exit, emit_json, facts, table
 from pfid.cli.step_options import (
     WIDTH,
+    measured,
     named,
-    progress,
     repeats,
     run_facts,
     run_json,
@@ -60,7 +59,7 @@ def command(
     width = ("--width", str(options["width"]))
     wanted = () if targets is None else ("--targets", targets)
     asked = step_ask("lora_step", target, options, (*width, *wanted))
-    said = run_step_probe(asked, gathered(everything=False).sources, progress)
+    said = measured(asked)
     model, speed = _model(said), _speed(said, options["width"] * options["batch"])
     if as_json:
         found = _json(model, speed)

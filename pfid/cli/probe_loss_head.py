@@ -5,13 +5,12 @@ from typing import Any
 import click
 
 from pfid.analysis.loss_head import LossHead, LossTiming, caveat, loss_head_of
-from pfid.bootstrap.step_probe import TINY, StepProbeError, StepSaid, run_step_probe
-from pfid.cli.gathering import gathered
+from pfid.bootstrap.step_probe import TINY, StepProbeError, StepSaid
 from pfid.cli.output import emit_json, facts
 from pfid.cli.step_options import (
     WIDTH,
+    measured,
     named,
-    progress,
     repeats,
     run_facts,
     run_json,
@@ -43,7 +42,7 @@ def command(target: str, as_json: bool, loss: str | None, **options: Any) -> Non
     asked = step_ask(
         "loss_head", target, options, ("--loss", loss or TINY, "--width", str(options["width"]))
     )
-    said = run_step_probe(asked, gathered(everything=False).sources, progress)
+    said = measured(asked)
     head = loss_of(said)
     if head is None:
         raise StepProbeError("the probe timed no step")

@@ -2,21 +2,23 @@
 
 import tempfile
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import click
 
 from pfid.analysis.padding_penalty import PaddingPenalty, TimedShape, penalty_of
 from pfid.analysis.regime import Regime, read_regime
 from pfid.analysis.scaling import Timing, fit
-from pfid.bootstrap.step_probe import TINY, StepProbeError, StepSaid, run_step_probe
+from pfid.bootstrap.scaling import sweep_of
+from pfid.bootstrap.step_probe import TINY, StepProbeError, StepSaid
 from pfid.cli.fit_report import fit_json, print_fit
-from pfid.cli.gathering import gathered
 from pfid.cli.output import Exit, emit_json, facts
 from pfid.cli.probe_loss_head import loss_facts, loss_json, loss_of
 from pfid.cli.step_options import (
+    WIDTHS_OPTION,
+    asked_widths,
+    measured,
     named,
-    progress,
     repeats,
     run_facts,
     run_json,
@@ -27,27 +29,11 @@ from pfid.cli.trace_reading import ReadTrace, TraceError, read_file
 from pfid.cli.trace_report import Asked, report_of
 from pfid.cli.trace_tables import print_report
 
-WIDTHS: Final = "512,1024,2048,4096"
-TINY_WIDTHS: Final = "128,256,512,1024"
-
-
-def _widths(_: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
-    """Widths in any order, each once; narrowest first."""
-    if value is None:
-        return None
-    parts = [part.strip() for part in value.split(",") if part.strip()]
-    if not parts or not all(p.isascii() and p.isdecimal() and len(p) < 9 for p in parts):
-        raise click.BadParameter(f"{value!r} is not like 512,1024,2048", param=parameter)
-    widths = sorted({int(part) for part in parts})
-    if widths[0] < 1 or len(widths) > 32:
-        raise click.BadParameter("from 1 token on, and 32 widths at most", param=parameter)
-    return ",".join(str(width) for width in widths)
-
 
 @click.command()
 @step_options
 @repeats(3, 2)
-@click.option("--widths", callback=_widths, metavar="W,W,...", help=f"Tokens a record; {WIDTHS}.")
+@WIDTHS_OPTION
 @click.option(
     "--padding",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
@@ -92,7 +78,7 @@ def command(
             "loss_head": head and loss_json(head),
             "kernels": kernels,
             "achieved_flops_per_s": achieved(said),
-            "sweep_ended": _ended(said),
+            "sweep_ended": sweep_of(said).stopped,
         }
         emit_json(data)
     else:
@@ -104,13 +90,18 @@ def command(
 
 
 def _measured(target: str, options: dict[str, Any], place: Path) -> StepSaid:
-    widths = options["widths"] or (TINY_WIDTHS if target == TINY else WIDTHS)
     loss = options["loss"] or (TINY if target == TINY else None)
-    more = ("--widths", widths, "--padding", str(options["padding"]), "--trace", str(place))
+    more = (
+        *asked_widths(target, options["widths"]),
+        "--padding",
+        str(options["padding"]),
+        "--trace",
+        str(place),
+    )
     asked = step_ask(
         "profile_step", target, options, (*more, *(() if loss is None else ("--loss", loss)))
     )
-    return run_step_probe(asked, gathered(everything=False).sources, progress)
+    return measured(asked)
 
 
 def timings_of(said: StepSaid) -> list[Timing]:
@@ -119,12 +110,7 @@ def timings_of(said: StepSaid) -> list[Timing]:
     Raises:
         StepProbeError: if it cannot be, or nothing was.
     """
-    try:
-        found = [
-            Timing(width=int(t["width"]), seconds=float(t["seconds"])) for t in said.of("timing")
-        ]
-    except (KeyError, TypeError, ValueError) as error:
-        raise StepProbeError(f"the probe said what cannot be: {error}") from error
+    found = list(sweep_of(said).timings)
     if not found:
         raise StepProbeError("not one width fits into memory")
     return found
@@ -201,8 +187,3 @@ def _print_kernels(kernels: dict[str, Any] | None, rate: float | None) -> None:
         print_report(kernels, by_step=False)
     if rate is not None:
         facts([("achieved, as the profiler counts", f"{rate / 1e12:.3g} TFLOP/s")])
-
-
-def _ended(said: StepSaid) -> dict[str, Any] | None:
-    ended = said.of("sweep_ended")
-    return {k: ended[0].get(k) for k in ("width", "reason", "detail")} if ended else None

@@ -5,62 +5,49 @@ from typing import Any, Final, TypeVar
 
 import click
 
-from pfid.bootstrap.step_probe import TINY, Event, StepAsk, StepSaid
+from pfid.bootstrap.step_probe import TINY, Event, StepAsk, StepSaid, run_step_probe
+from pfid.cli.gathering import gathered
 from pfid.cli.output import note
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 STEP_REPEATS_MAX: Final = 1_000
-_SHARED: Final = (
-    click.argument("target", metavar="[MODULE:STEP_FACTORY]", default=TINY),
-    click.option(
-        "--python",
-        default="python3",
-        show_default=True,
-        metavar="PY",
-        help="The training interpreter: the step runs in it.",
-    ),
-    click.option(
-        "--batch",
-        type=click.IntRange(min=1),
-        default=2,
-        show_default=True,
-        metavar="N",
-        help="Records of a micro-batch.",
-    ),
-    click.option(
-        "--warmup",
-        type=click.IntRange(1, 100),
-        default=2,
-        show_default=True,
-        metavar="N",
-        help="Steps before the clock runs.",
-    ),
-    click.option(
-        "--device",
-        type=click.Choice(["auto", "cpu", "cuda"]),
-        default="auto",
-        show_default=True,
-        help="Where the step runs.",
-    ),
-    click.option("--gpu", metavar="UUID", help="The card to measure on, by uuid or index."),
-    click.option(
-        "--step-timeout",
-        type=click.FloatRange(min=1),
-        default=600.0,
-        show_default=True,
-        metavar="S",
-        help="Longest wait for one step or one import.",
-    ),
-    click.option(
-        "--timeout",
-        type=click.FloatRange(min=1),
-        default=3_600.0,
-        show_default=True,
-        metavar="S",
-        help="Longest everything may take.",
-    ),
-    click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
-)
+WIDTHS: Final = "512,1024,2048,4096"
+TINY_WIDTHS: Final = "128,256,512,1024"
+WIDTHS_MAX: Final = 32
+
+
+def _shared(*, batch: int, warmup: int, least_warmup: int) -> tuple[Callable[[Any], Any], ...]:
+    return (
+        click.argument("target", metavar="[MODULE:STEP_FACTORY]", default=TINY),
+        click.option(
+            *("--python", "python"), default="python3", show_default=True, metavar="PY",
+            help="The training interpreter: the step runs in it.",
+        ),
+        click.option(
+            "--batch", type=click.IntRange(min=1), default=batch, show_default=True, metavar="N",
+            help="Records of a micro-batch, the same at each width.",
+        ),
+        click.option(
+            "--warmup", type=click.IntRange(least_warmup, 100), default=warmup, show_default=True,
+            metavar="N", help="Steps of each shape before the clock runs.",
+        ),
+        click.option(
+            "--device", type=click.Choice(["auto", "cpu", "cuda"]), default="auto",
+            show_default=True, help="Where; auto is a GPU where torch sees one.",
+        ),
+        click.option("--gpu", metavar="UUID", help="The card to measure on, by uuid or index."),
+        click.option(
+            "--step-timeout", type=click.FloatRange(min=1), default=600.0, show_default=True,
+            metavar="S", help="Longest wait for one step or one import.",
+        ),
+        click.option(
+            "--timeout", type=click.FloatRange(min=1), default=3_600.0, show_default=True,
+            metavar="S", help="Longest everything may take.",
+        ),
+        click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
+    )  # fmt: skip
+
+
 WIDTH: Final = click.option(
     "--width",
     type=click.IntRange(min=1),
@@ -71,14 +58,49 @@ WIDTH: Final = click.option(
 )
 
 
-def step_options(command: Command) -> Command:
-    """Add what all of them take."""
-    for option in reversed(_SHARED):
+def _with(command: Command, options: tuple[Callable[[Any], Any], ...]) -> Command:
+    for option in reversed(options):
         command = option(command)
     return command
 
 
-def repeats(default: int, least: int) -> Callable[[Command], Command]:
+def step_options(command: Command) -> Command:
+    """Add what all of them take."""
+    return _with(command, _shared(batch=2, warmup=2, least_warmup=1))
+
+
+def sweep_options(command: Command) -> Command:
+    """Add the same for a sweep, which makes a step at every width."""
+    return _with(command, _shared(batch=1, warmup=1, least_warmup=0))
+
+
+def widths(_: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    """Widths in any order, each once; narrowest first."""
+    if value is None:
+        return None
+    parts = [part.strip().replace("_", "") for part in value.split(",") if part.strip()]
+    if not parts or not all(p.isascii() and p.isdecimal() and len(p) < 9 for p in parts):
+        raise click.BadParameter(f"{value!r} is not like 512,1024,2048", param=parameter)
+    found = sorted({int(part) for part in parts})
+    if found[0] < 1 or len(found) > WIDTHS_MAX:
+        raise click.BadParameter(f"from 1 token on, and {WIDTHS_MAX} at most", param=parameter)
+    return ",".join(str(width) for width in found)
+
+
+def asked_widths(target: str, given: str | None) -> tuple[str, str]:
+    """The arguments that say which widths; the usual ones where none are given."""
+    return "--widths", given or (TINY_WIDTHS if target == TINY else WIDTHS)
+
+
+WIDTHS_OPTION: Final = click.option(
+    "--widths", callback=widths, metavar="W,W,...",
+    help=f"Tokens a record; {WIDTHS} where it is not said.",
+)  # fmt: skip
+
+
+def repeats(
+    default: int, least: int, *, help_text: str = "Steps that are timed."
+) -> Callable[[Command], Command]:
     """``--repeats``: how many steps are timed."""
     return click.option(
         "--repeats",
@@ -86,7 +108,7 @@ def repeats(default: int, least: int) -> Callable[[Command], Command]:
         default=default,
         show_default=True,
         metavar="N",
-        help="Steps that are timed.",
+        help=help_text,
     )
 
 
@@ -123,13 +145,23 @@ def step_ask(
     )
 
 
+def measured(ask: StepAsk) -> StepSaid:
+    """Run a probe to its end, with a word of progress.
+
+    Raises:
+        StepProbeError: if the card is not free, or the probe does not end well.
+    """
+    return run_step_probe(ask, lambda: gathered(everything=False).sources, progress)
+
+
 def progress(said: Event) -> None:
     """Tell on standard error how far it is."""
     match said.get("event"):
         case "ready":
-            note(f"on {said.get('name') or said.get('device')}, torch {said.get('torch')}")
-        case "begin":
-            note(f"width {said.get('width'):,}")
+            where = said.get("name") or said.get("device")
+            note(f"on {where}, torch {said.get('torch') or 'absent'}")
+        case "timing" if "width" in said:
+            note(f"width {said['width']:,}: {said['seconds']:.4g} s")
         case "sweep_ended":
             note(f"width {said.get('width'):,}: out of memory; nothing wider is tried")
         case "profiled":

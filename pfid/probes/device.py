@@ -2,7 +2,7 @@
 
 import gc
 import sys
-from typing import Any, Callable, Dict
+from typing import Any, Callable, Dict, Optional
 
 from .channel import Refused
 
@@ -23,12 +23,20 @@ def torch_here() -> Any:
 def chosen(asked: str) -> str:
     """``cuda`` where torch has a device, unless another is asked for.
 
+    A step need not be torch's: without it there is a CPU.
+
     Raises:
         Refused: if CUDA is asked for and there is none.
     """
     if asked == "cpu":
         return "cpu"
-    if torch_here().cuda.is_available():
+    try:
+        cuda = torch_here().cuda.is_available()
+    except Refused:
+        if asked == "cuda":
+            raise
+        return "cpu"
+    if cuda:
         return "cuda"
     if asked == "cuda":
         raise Refused("no_cuda")
@@ -52,6 +60,11 @@ def described(device: str) -> Dict[str, Any]:
     card = torch.cuda.get_device_properties(0)
     uuid = str(getattr(card, "uuid", ""))
     return {"device": device, "name": card.name, "torch": version, "uuid": uuid}
+
+
+def peak_bytes(device: str) -> Optional[int]:
+    """Most memory of the device that was held since it was given back; None on a CPU."""
+    return int(torch_here().cuda.max_memory_allocated()) if device == "cuda" else None
 
 
 def give_back(device: str) -> None:

@@ -10,7 +10,7 @@ import argparse
 from typing import Any, Dict, List, Optional
 
 from .channel import Refused, say
-from .device import chosen, described, waiting
+from .device import chosen, described, torch_here, waiting
 from .user_code import call, find
 from .user_step import Factory, Step, own
 
@@ -23,6 +23,7 @@ def probe(arguments: List[str]) -> None:
     """Measure."""
     asked = _parsed(arguments)
     device = chosen(asked.device)
+    torch_here()
     wait = waiting(device)
     factory = Factory(asked.target)
     offered = {"width": asked.width, "batch": asked.batch, "device": device}

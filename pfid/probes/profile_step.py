@@ -4,18 +4,19 @@
 
 ``STEP_FACTORY`` as for ``scaling``; if it takes ``padding`` (the share of one record that is
 padding), the penalty of padding is measured at the widest width that fits: same shape, mask only,
-both turn by turn. Says ``ready``, ``timing`` and ``sweep_ended`` as ``scaling`` does, then
+both turn by turn. Says what ``scaling`` says, then
 ``penalty`` (``padding`` 0 or not), ``loss_head``, and ``profiled`` once a trace is written.
 """
 
 import argparse
 import time
-from typing import Any, Callable, List, Optional
+from typing import Any, Callable, List
 
-from .channel import is_out_of_memory, say, short
+from .channel import say
 from .device import chosen, described, give_back, torch_here, waiting
 from .loss_head import measure
 from .loss_watch import LossWatch
+from .scaling import sweep
 from .user_step import Factory, Step, own
 
 PROFILED_STEPS = 2
@@ -41,30 +42,6 @@ def probe(arguments: List[str]) -> None:
         give_back(device)
     if asked.trace:
         kernels(torch, factory.step(shape, wait), device, asked.trace)
-
-
-def sweep(factory: Factory, asked: Any, device: str, wait: Callable[[], None]) -> Optional[int]:
-    """Time every width; the widest that fits."""
-    widest = None
-    for width in asked.widths:
-        say("begin", width=width)
-        try:
-            step = factory.step({"width": width, "batch": asked.batch, "device": device}, wait)
-            for _ in range(asked.warm):
-                step.run()
-            for _ in range(asked.repeats):
-                seconds, targets = step.timed()
-                say("timing", width=width, seconds=seconds, targets=targets)
-        except Exception as error:
-            if not is_out_of_memory(error):
-                raise
-            say("sweep_ended", width=width, reason="out_of_memory", detail=short(error))
-            break
-        finally:
-            step = None  # type: ignore[assignment]
-            give_back(device)
-        widest = width
-    return widest
 
 
 def penalty(factory: Factory, shape: Any, asked: Any, wait: Callable[[], None]) -> None:

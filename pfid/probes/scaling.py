@@ -11,24 +11,25 @@ Says ``ready``, then for each width ``begin``, ``timing`` after ``timing`` (one 
 """
 
 import argparse
-import gc
-import sys
-import time
-from typing import Any, Callable, List
+from typing import Any, Callable, List, Optional
 
-from .channel import Refused, is_out_of_memory, say, short
-from .user_code import call, find
-
-TINY = "tiny"
+from .channel import is_out_of_memory, say, short
+from .device import chosen, described, give_back, peak_bytes, waiting
+from .user_step import Factory
 
 
 def probe(arguments: List[str]) -> None:
     """Sweep."""
     asked = _parsed(arguments)
-    device = _device(asked.device)
-    factory = _factory(asked.target)
-    wait = _waiting(device)
-    say("ready", **_described(device))
+    device = chosen(asked.device)
+    factory = Factory(asked.target)
+    say("ready", **described(device))
+    sweep(factory, asked, device, waiting(device))
+
+
+def sweep(factory: Factory, asked: Any, device: str, wait: Callable[[], None]) -> Optional[int]:
+    """Time every width; the widest that fits, None if none does."""
+    widest = None
     for width in asked.widths:
         say("begin", width=width)
         try:
@@ -37,9 +38,23 @@ def probe(arguments: List[str]) -> None:
             if not is_out_of_memory(error):
                 raise
             say("sweep_ended", width=width, reason="out_of_memory", detail=short(error))
-            return
+            break
         finally:
-            _give_back(device)
+            give_back(device)
+        widest = width
+    return widest
+
+
+def _time(factory: Factory, asked: Any, width: int, device: str, wait: Callable[[], None]) -> None:
+    step = factory.step({"width": width, "batch": asked.batch, "device": device}, wait)
+    for _ in range(asked.warm):
+        step.run()
+    for _ in range(asked.repeats):
+        seconds, targets = step.timed()
+        say("timing", width=width, seconds=seconds, targets=targets)
+    peak = peak_bytes(device)
+    if peak is not None:
+        say("memory", width=width, peak_bytes=peak)
 
 
 def _parsed(arguments: List[str]) -> Any:
@@ -51,86 +66,3 @@ def _parsed(arguments: List[str]) -> Any:
     parser.add_argument("--warm", type=int)
     parser.add_argument("--device", choices=("auto", "cpu", "cuda"))
     return parser.parse_args(arguments)
-
-
-def _factory(target: str) -> Callable[..., Any]:
-    """The user's own, or the tiny one, by a name they share."""
-    if target != TINY:
-        found = find(target)
-        return lambda **offered: call(found, offered, target)
-    try:
-        import torch  # noqa: F401
-    except ImportError as error:
-        raise Refused("no_torch", error) from error
-    from .tiny_step import step_factory
-
-    return step_factory
-
-
-def _device(asked: str) -> str:
-    """``cuda`` where torch has a device, unless another is asked for."""
-    if asked == "cpu":
-        return "cpu"
-    try:
-        import torch
-    except ImportError as error:
-        if asked == "cuda":
-            raise Refused("no_torch", error) from error
-        return "cpu"
-    if torch.cuda.is_available():
-        return "cuda"
-    if asked == "cuda":
-        raise Refused("no_cuda")
-    return "cpu"
-
-
-def _waiting(device: str) -> Callable[[], None]:
-    """What waits until the device has done everything."""
-    if device == "cuda":
-        import torch
-
-        wait: Callable[[], None] = torch.cuda.synchronize
-        return wait
-    return lambda: None
-
-
-def _described(device: str) -> Any:
-    torch = sys.modules.get("torch")
-    version = getattr(torch, "__version__", None)
-    if device != "cuda" or torch is None:
-        return {"device": device, "name": "", "torch": version}
-    card = torch.cuda.get_device_properties(0)
-    uuid = str(getattr(card, "uuid", ""))
-    return {"device": device, "name": card.name, "torch": version, "uuid": uuid}
-
-
-def _time(
-    factory: Callable[..., Any], asked: Any, width: int, device: str, wait: Callable[[], None]
-) -> None:
-    step = factory(width=width, batch=asked.batch, device=device)
-    if isinstance(step, tuple) and len(step) == 2:
-        step = step[0]  # its model comes beside it, for the probes that want to see it
-    if not callable(step):
-        raise Refused("no_step", f"the factory returned {type(step).__name__}, no function")
-    for _ in range(asked.warm):
-        step()
-    wait()
-    for _ in range(asked.repeats):
-        began = time.perf_counter()
-        step()
-        wait()
-        say("timing", width=width, seconds=time.perf_counter() - began)
-    if device == "cuda":
-        import torch
-
-        say("memory", width=width, peak_bytes=int(torch.cuda.max_memory_allocated()))
-
-
-def _give_back(device: str) -> None:
-    """Free what one width held: the next one is to be measured alone."""
-    gc.collect()
-    if device == "cuda":
-        import torch
-
-        torch.cuda.empty_cache()
-        torch.cuda.reset_peak_memory_stats()

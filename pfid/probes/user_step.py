@@ -5,6 +5,7 @@ import time
 from typing import Any, Callable, Dict, Optional, Tuple
 
 from .channel import Refused
+from .device import torch_here
 from .user_code import call, find
 
 TINY = "tiny"
@@ -34,9 +35,14 @@ class Factory:
     """``MODULE:STEP_FACTORY``, or the built-in one."""
 
     def __init__(self, target: str) -> None:
-        """Find it."""
+        """Find it.
+
+        Raises:
+            Refused: if there is none, or no torch for the built-in one.
+        """
         self.target = target if target != TINY else "the built-in step"
         if target == TINY:
+            torch_here()
             from . import tiny_training
 
             self.function: Callable[..., Any] = tiny_training.step_factory

@@ -262,6 +262,17 @@ def test_an_interpreter_without_torch_is_told_so(box):
 
 
 @pytest.mark.full
+def test_a_step_that_needs_no_torch_is_timed_without_it(box):
+    (box.project / "torch.py").write_text("raise ImportError('none here')\n")
+    status, out, said = box("mine:cpu_factory", "--json", device="auto")
+    assert status == 0, said
+    assert json.loads(out)["device"] == {"device": "cpu", "name": "", "torch": None}
+    status, _, said = box("mine:cpu_factory", device="cuda")
+    assert status == 3
+    assert "has no torch" in said
+
+
+@pytest.mark.full
 @pytest.mark.torch
 def test_the_built_in_step_runs_on_any_machine(box):
     status, out, said = box("--json", "--repeats", "3", widths="32,64,128,256")

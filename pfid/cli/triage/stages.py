@@ -32,12 +32,11 @@ from pfid.analysis.triage import (
     whole,
 )
 from pfid.bootstrap.masks import look_at_masks
-from pfid.bootstrap.step_probe import StepAsk, StepProbeError, StepSaid, run_step_probe
+from pfid.bootstrap.step_probe import StepAsk, StepProbeError, StepSaid
 from pfid.cli.fit_report import reason
-from pfid.cli.gathering import gathered
 from pfid.cli.probe_loss_head import loss_of
 from pfid.cli.probe_profile import timings_of
-from pfid.cli.step_options import progress
+from pfid.cli.step_options import measured
 from pfid.cli.trace_reading import ReadTrace, TraceError, read_file
 from pfid.config.claims import load_claims
 from pfid.config.triage import Step, TriageSpec
@@ -178,9 +177,7 @@ class Examination:
         with tempfile.TemporaryDirectory(prefix="pfid-triage-") as folder:
             place = Path(folder) / "step.json"
             try:
-                said = run_step_probe(
-                    self._ask(step, place), gathered(everything=False).sources, progress
-                )
+                said = measured(self._ask(step, place))
                 self._own = self._read(str(place)) if said.of("profiled") else None
             except PfidError as problem:
                 return problem
