@@ -3,12 +3,14 @@
 import os
 import re
 import socket
+import time
 
 import pytest
 
 from pfid.adapters.store_file import take_ownership
 from pfid.domain.gate import GateState
 from pfid.domain.outcome import Outcome
+from pfid.domain.step import Phase
 
 HOSTILE = "\x1b[2Jtr\u202eain"
 
@@ -118,6 +120,67 @@ def test_what_a_run_is_called_cannot_hurt_a_terminal(daemon, make, pfid):
         out = "".join(pfid(*command)[1:])
         assert r"\x1b[2Jtr\u202eain" in out
         assert not {"\x1b", "\u202e"} & set(out)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "reason", "code"),
+    [
+        (Outcome.FAIL, "exited_nonzero", 1),
+        (Outcome.UNKNOWN, "no_step_times", 0),
+        (Outcome.UNKNOWN, "unwatched", 3),
+        (Outcome.PASS, "finished", 0),
+    ],
+)
+def test_of_a_run_that_ended_its_failures_count_and_not_what_stays_unknown(
+    daemon, make, pfid, outcome, reason, code
+):
+    verdict = make.verdict(outcome, about="over-0001", reason=reason)
+    daemon.snapshot = make.snapshot(
+        runs=[make.ended("over-0001")], verdicts=[verdict], gates=[make.gate()]
+    )
+    assert pfid("status")[0] == code
+    assert pfid("show", "over-0001")[0] == code
+    living = make.run("over-0001", name="over")
+    daemon.snapshot = make.snapshot(runs=[living], verdicts=[verdict], gates=[make.gate()])
+    assert pfid("status")[0] == {"fail": 1, "unknown": 3, "pass": 0}[outcome.value]
+
+
+def test_a_death_counts_until_a_run_of_its_name_is_started_again(daemon, make, pfid):
+    died = make.ended("over-0001")
+    fail = make.verdict(Outcome.FAIL, about="over-0001", reason="exited_nonzero")
+    for name, code in (("over", 0), ("another", 1)):
+        again = make.run("later-0002", name=name, started_at_s=died.run.started_at_s + 1)
+        daemon.snapshot = make.snapshot(runs=[again, died], verdicts=[fail], gates=[make.gate()])
+        assert pfid("status")[0] == code
+        assert "exited_nonzero" in pfid("status")[1]
+    earlier = make.run("first-0002", name="over", started_at_s=died.run.started_at_s - 1)
+    daemon.snapshot = make.snapshot(runs=[earlier, died], verdicts=[fail], gates=[make.gate()])
+    assert pfid("status")[0] == 1
+
+
+def test_a_run_whose_lines_are_not_read_is_told_with_what_helps(daemon, make, pfid, pfid_json):
+    daemon.snapshot = make.snapshot(
+        runs=[make.run(phase=Phase.COMPILE, last_progress_at_s=time.time())], gates=[make.gate()]
+    )
+    for command in (["status"], ["show", "train-0001"]):
+        out = pfid(*command)[1]
+        assert "no step of it was read so far" in out
+        assert "[dialects.regex]" in out
+        assert "compile" not in out
+    assert pfid_json("show", "train-0001")[1]["run"]["phase"] is None
+
+
+@pytest.mark.parametrize("given", [{"steps_total": 3}, {"started_at_s": time.time() + 1e6}])
+def test_a_run_that_steps_or_has_just_begun_is_not(daemon, make, pfid, given):
+    daemon.snapshot = make.snapshot(runs=[make.run(**given)], gates=[make.gate()])
+    for command in (["status"], ["show", "train-0001"]):
+        assert "dialects" not in pfid(*command)[1]
+
+
+def test_what_a_step_proved_to_be_compiling_is_called_so(daemon, make, pfid_json):
+    view = make.run(phase=Phase.COMPILE, steps_total=3)
+    daemon.snapshot = make.snapshot(runs=[view], gates=[make.gate()])
+    assert pfid_json("show", "train-0001")[1]["run"]["phase"] == "compile"
 
 
 def test_yesterday_is_shown_only_with_all(daemon, make, pfid_json):

@@ -243,3 +243,29 @@ def test_log_dicts_that_carry_a_step_are_a_segment(tmp_path: Path) -> None:
     assert (segment["dialect"], segment["clock"]) == ("hf_dict", "counter")
     assert (segment["first_step"], segment["last_step"], segment["p50"]) == (1, 8, 3.0)
     assert notes == {}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [((), 3), (("--keys", "step=n"), 3), (("--keys", "step=n", "--keys", "seconds=took"), 0)],
+)
+def test_steps_that_nobody_timed_are_no_answer_and_say_what_would_be(
+    tmp_path: Path, arguments: tuple[str, ...], code: int
+) -> None:
+    log = tmp_path / "train.jsonl"
+    log.write_text("".join(f'{{"step": {n}, "n": {n}, "took": 0.5}}\n' for n in range(1, 40)))
+    done = run("--json", *arguments, log)
+    assert done.exit_code == code
+    assert bool(json.loads(done.stdout)["segments"])
+    said = "steps are counted, and no line says how long one took; name the key that does"
+    assert (said in done.stderr) is (code == 3)
+
+
+def test_one_log_that_is_timed_is_an_answer_and_the_other_is_still_named(tmp_path: Path) -> None:
+    timed, untimed = tmp_path / "timed.log", tmp_path / "untimed.jsonl"
+    timed.write_text("".join(megatron(n, 1_000) for n in range(1, 20)))
+    untimed.write_text("".join(f'{{"step": {n}, "loss": 1.5}}\n' for n in range(1, 20)))
+    done = run(timed, untimed)
+    assert done.exit_code == 0
+    assert f"{untimed}: steps are counted" in done.stderr
+    assert run(untimed).exit_code == 3

@@ -64,6 +64,15 @@ def test_nonsense_is_a_usage_error_that_cannot_hurt_a_terminal(pfid, call):
     assert not set(HOSTILE) - set("[2Jtrainx\n") & set(done.err)
 
 
+def test_a_refusal_of_our_own_that_repeats_an_argument_cannot_either(pfid, fresh):
+    by = HOSTILE.replace("\n", "")
+    argv = [by if one == "--withdrawn" else one for one in fresh(("claims", "supersede"))]
+    done = pfid(*argv[: argv.index(by)], "--by", *argv[argv.index(by) :]).sound()
+    assert done.code == 2
+    assert r"--by \x1b[2Jtr\u202eain" in done.err
+    assert not {"\x1b", "\u202e", "\x9b"} & set(done.err)
+
+
 @pytest.mark.full
 @pytest.mark.parametrize("call", [c for c in CALLS if c not in LASTING], ids=words)
 def test_without_arguments_it_does_its_work_or_says_which_are_missing(pfid, fresh, call):
@@ -151,6 +160,10 @@ def missing(_):
     return "no-such-file"
 
 
+def gone(_):
+    return HOSTILE
+
+
 def folder(_):
     return "root"
 
@@ -185,7 +198,7 @@ def named_badly(path):
 
 @pytest.mark.full
 @pytest.mark.parametrize(
-    "spoil", [missing, folder, empty, binary, unreadable, nested, hostile, named_badly]
+    "spoil", [missing, gone, folder, empty, binary, unreadable, nested, hostile, named_badly]
 )
 @pytest.mark.parametrize("call", READING, ids=words)
 def test_a_file_that_is_none_is_told_and_is_never_fine(pfid, fresh, world, call, spoil):
@@ -197,7 +210,7 @@ def test_a_file_that_is_none_is_told_and_is_never_fine(pfid, fresh, world, call,
     assert done.out or done.err
     for dangerous in ("\x1b[2J", "\u202e", "\x9b"):
         assert dangerous not in done.out + done.err
-    if spoil in {missing, folder, unreadable} and call not in READS_ANYTHING:
+    if spoil in {missing, gone, folder, unreadable} and call not in READS_ANYTHING:
         assert done.code in {2, 3}, done.out + done.err
 
 
