@@ -152,14 +152,14 @@ def _is_text(folder: Path, path: str, vendored: Sequence[str], found: Searched) 
 
 
 def _not_opened(folder: Path, path: str, found: Searched) -> bool:
-    """A link or a file that went away is left out; what is there and closed to us is named."""
+    """What is no file, or went away, is left out; a file that is closed to us is named."""
     try:
-        link = stat.S_ISLNK((folder / path).lstat().st_mode)
+        is_file = stat.S_ISREG((folder / path).lstat().st_mode)
     except FileNotFoundError:
-        link = True
+        is_file = False
     except OSError:
-        link = False
-    if link:
+        is_file = True
+    if not is_file:
         found.left_out += 1
     else:
         found.unread.append(path)
