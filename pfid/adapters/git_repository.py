@@ -17,7 +17,7 @@ DEADLINE_S: Final = 20.0
 """For one look, all its commands together."""
 _DEPTH_MAX: Final = 8
 """Submodules of submodules are followed so deep."""
-_DIFF: Final = (
+DIFF: Final = (
     "diff",
     "--full-index",  # names a binary file's content by its digest
     "--no-ext-diff",
@@ -29,6 +29,7 @@ _DIFF: Final = (
     "--ignore-submodules=none",
     "--submodule=short",  # showing what differs inside would run programs of the inner one
 )
+"""Shows changes so that their digest is the same wherever they are looked at."""
 
 
 class GitRepository:
@@ -120,7 +121,7 @@ class GitRepository:
 
     def _diffs(self, folder: str, commit: str, off: Sequence[str], depth: int) -> Iterator[bytes]:
         """What differs in a repository, then what differs inside its submodules."""
-        yield self._git(*_DIFF, commit, "--", folder=folder, off=off)
+        yield self._git(*DIFF, commit, "--", folder=folder, off=off)
         for path, _ in self._links(folder):
             inner = f"{folder}/{path}"
             if depth and os.path.lexists(f"{inner}/.git"):

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from pfid.adapters.committed_files import CommittedFiles, CommitUnreadableError
 from pfid.adapters.git_repository import GitRepository
+from pfid.adapters.later_commit import commit_with_changes
 from pfid.adapters.python_introspection import PythonIntrospection
 from pfid.bootstrap.run_steps import run_steps
 from pfid.bootstrap.source_texts import (
@@ -95,8 +96,9 @@ def from_launch(
 ) -> None:
     """Add what the code asks for that a manifest says was launched, wherever the tree is by now.
 
-    A tree that is still as it was launched is read as it lies there; else the commit is. Changes
-    that no commit held are known by their digest alone: what is read without them is not certain.
+    A tree that is still as it was launched is read as it lies there; else its commit is. Changes
+    that were not committed are known by their digest: where a later commit holds them that one is
+    read, else what is read is not certain.
     """
     found.launched = launched
     if launched.commit is None:
@@ -105,18 +107,28 @@ def from_launch(
     if launched.dirty and is_as_launched(_looked_at(source, environ), launched):
         from_source(found, source, environ)
         return
-    doubt = "" if launched.dirty is False else CHANGES_LOST
+    changed = launched.dirty is not False
+    later = _committed_later(source, environ, launched) if changed else None
+    doubt = CHANGES_LOST if changed and later is None else ""
     try:
-        from_commit(found, source, environ, launched.commit)
-        found.problems += [
-            f"{name}: {NEVER_TRACKED}" for name in launched.untracked if is_source(name)
-        ]
+        from_commit(found, source, environ, later or launched.commit)
+        lost = (name for name in launched.untracked if is_source(name))
+        found.problems += [f"{name}: {NEVER_TRACKED}" for name in lost]
     except CommitUnreadableError as error:
         found.problems.append(f"{error}; the source is read as it lies there")
         from_source(found, source, environ)
         doubt = COMMIT_LOST
     if doubt:
+        found.problems.append(doubt)
         found.claims[:] = [doubted(claim, doubt) for claim in found.claims]
+
+
+def _committed_later(
+    source: Path, environ: Mapping[str, str], launched: CodeIdentity
+) -> str | None:
+    if launched.commit is None or launched.diff_sha256 is None:
+        return None
+    return commit_with_changes(_folder(source), environ, launched.commit, launched.diff_sha256)
 
 
 def _looked_at(source: Path, environ: Mapping[str, str]) -> GitFacts:

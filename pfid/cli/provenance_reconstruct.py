@@ -199,7 +199,7 @@ def _claim_json(claim: Reconstructed) -> dict[str, Any]:
 def _print(found: Reconstruction) -> None:
     code = found.code
     if found.at_commit and code is not None:
-        whose = ", which the run was launched from" if found.launched is not None else ""
+        whose = _whose(found.launched, code)
         note(f"the source as commit {code.describe} holds it{whose}; the working tree was not read")
     elif code is not None and found.launched is not None and is_as_launched(code, found.launched):
         note(f"the source as it lies there{_at(code)}: the same changes as at the launch")
@@ -213,6 +213,14 @@ def _print(found: Reconstruction) -> None:
         ("FIELD", "CLAIM", "VALUE", "EVIDENCE", "CERTAIN", "WHERE", "WHY"),
         [_row(claim) for claim in found.claims],
     )
+
+
+def _whose(launched: CodeIdentity | None, code: GitFacts) -> str:
+    if launched is None:
+        return ""
+    if code.commit == launched.commit:
+        return ", which the run was launched from"
+    return f", {launched.describe or launched.commit} with the changes the run was launched with"
 
 
 def _at(code: GitFacts) -> str:

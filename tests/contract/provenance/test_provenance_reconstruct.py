@@ -218,6 +218,27 @@ def test_changes_that_no_commit_held_are_read_while_they_still_lie_there(
     assert any(problem.startswith("more.py: ") for problem in said["problems"])
 
 
+def test_changes_that_were_committed_later_are_read_out_of_that_commit(
+    provenance, project, history, launched
+):
+    launched(code_identity(GitRepository(str(project), os.environ).facts()))
+    base = git(project, "rev-parse", "HEAD")
+    git(project, "commit", "-q", "-a", "-m", "what ran")
+    ran = git(project, "rev-parse", "HEAD")
+    for number, text in enumerate(("one", "two")):
+        (project / "train.py").write_text(f"# {text}\n")
+        git(project, "commit", "-q", "-a", "-m", f"later {number}")
+    said, _ = provenance.json("reconstruct", "train")
+    assert (value(said), asked(said)["certain"]) == ("eager", True)
+    assert (said["code"]["commit"], said["code"]["launched"]["commit"]) == (ran, base)
+    assert "with the changes the run was launched with" in provenance("reconstruct", "train").stderr
+    git(project, "checkout", "-q", "-b", "else", base)
+    git(project, "branch", "-q", "-D", "main")
+    said, _ = provenance.json("reconstruct", "train")
+    assert (value(said), asked(said)["certain"]) == ("sdpa", False)
+    assert any("nobody kept" in problem for problem in said["problems"])
+
+
 def test_a_commit_that_is_gone_is_said_and_the_tree_is_no_certain_witness(
     provenance, project, history, launched
 ):
@@ -226,6 +247,16 @@ def test_a_commit_that_is_gone_is_said_and_the_tree_is_no_certain_witness(
     assert (value(said), said["code"]["read"], code) == ("eager", "working_tree", 0)
     assert not asked(said)["certain"]
     assert any("has no commit" in problem for problem in said["problems"])
+
+
+@pytest.mark.parametrize("named", ["--output=x", "no-such", "", "-"])
+def test_a_manifest_that_names_no_commit_starts_nothing(
+    provenance, project, history, launched, named
+):
+    launched(CodeIdentity(commit=named, dirty=True, diff_sha256="0" * 64))
+    said, _ = provenance.json("reconstruct", "train")
+    assert (value(said), asked(said)["certain"]) == ("eager", False)
+    assert not (project / "x").exists()
 
 
 def test_a_launch_outside_of_a_repository_is_read_as_it_lies_there(provenance, project, launched):
