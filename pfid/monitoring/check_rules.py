@@ -1,10 +1,12 @@
 """Two alerts a check, made of the check itself: a new check file brings its own.
 
-One for the family of reasons that fail, one, less loud, for those that mean nobody could look.
+One for the family of reasons that fail, one, less loud, for those that mean nobody could look. A
+reason that its check declares to be milder has one of its own, as loud as is declared.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Final, Protocol
 
 from pfid.monitoring.own_rules import OWN_NAMES
@@ -50,6 +52,11 @@ class AlertedCheck(Protocol):
         ...
 
     @property
+    def milder(self) -> Mapping[str, Severity]:
+        """Reasons that fail less loudly."""
+        ...
+
+    @property
     def runbook(self) -> str:
         """What it fails on, its blind spot, what to do."""
         ...
@@ -58,7 +65,7 @@ class AlertedCheck(Protocol):
 def check_group(checks: Iterable[AlertedCheck]) -> Group:
     """The alerts of every check that has series to alert on: those that watch."""
     watching = sorted((c for c in checks if c.stage is Stage.WATCH), key=lambda c: c.name)
-    return Group(name=GROUP, rules=tuple(rule for c in watching for rule in _both(c)))
+    return Group(name=GROUP, rules=tuple(rule for c in watching for rule in _brought(c)))
 
 
 def alert_name(check: str) -> str:
@@ -73,12 +80,18 @@ def unknown_name(check: str) -> str:
     return alert_name(check) + "Unknown"
 
 
-def _both(check: AlertedCheck) -> Iterator[Alert]:
+def reason_name(check: str, reason: str) -> str:
+    """The alert of a reason that fails less loudly than its check."""
+    return alert_name(check) + "".join(word.capitalize() for word in reason.split("_"))
+
+
+def _brought(check: AlertedCheck) -> Iterator[Alert]:
+    """One for what fails as loudly as the check, one for each milder reason, one for UNKNOWN."""
     labels = {"check": check.name, "stage": check.stage.value}
     about = _about(check)
-    yield Alert(
+    loud = Alert(
         name=alert_name(check.name),
-        expr=_failing(check),
+        expr=_failing(check, _but(check.milder)),
         for_s=FOR_S[check.severity],
         severity=check.severity.value,
         summary=summary(check),
@@ -86,6 +99,17 @@ def _both(check: AlertedCheck) -> Iterator[Alert]:
         runbook=runbook(check),
         labels=labels,
     )
+    yield loud
+    for reason, severity in check.milder.items():
+        yield replace(
+            loud,
+            name=reason_name(check.name, reason),
+            expr=_failing(check, f',reason="{reason}"'),
+            for_s=FOR_S[severity],
+            severity=severity.value,
+            summary=f"Check {check.name} fails in a milder way: {reason.replace('_', ' ')}.",
+            labels={**labels, "reason": reason},
+        )
     yield Alert(
         name=unknown_name(check.name),
         expr=_unknown(check),
@@ -112,16 +136,21 @@ _ABOUT: Final = (
 _ON: Final = "job, instance, run, uuid"
 
 
-def _failing(check: AlertedCheck) -> str:
+def _but(milder: Iterable[str]) -> str:
+    return "".join(f',reason!="{reason}"' for reason in milder)
+
+
+def _failing(check: AlertedCheck, reasons: str) -> str:
     if check.scope is Scope.BOX:
-        return _joined(check, "")
-    of_run, others = _joined(check, ',run!=""'), _joined(check, ',run=""')
+        return _joined(check, "", reasons)
+    of_run = _joined(check, ',run!=""', reasons)
+    others = _joined(check, ',run=""', reasons)
     return f"((({of_run}) {IDENTITY}) unless on (job, instance, run) {SUPERSEDED}) or ({others})"
 
 
-def _joined(check: AlertedCheck, more: str) -> str:
+def _joined(check: AlertedCheck, more: str, reasons: str) -> str:
     which = f'check="{check.name}"{more}'
-    reason = f"pfid_check_reason_info{{{which}}}"
+    reason = f"pfid_check_reason_info{{{which}{reasons}}}"
     return f"(pfid_check_failing{{{which}}} == 1) * on ({_ON}) group_left (reason) {reason}"
 
 

@@ -42,27 +42,39 @@ class Shown:
 def promtool_data(
     rule_file: str, alerts: Sequence[Alert], shown: Sequence[Shown]
 ) -> dict[str, Any]:
-    """One test for the alerts of one check: ``alerts`` are its failing and its unknown one.
+    """One test for the alerts of one check: those that fail, and last its unknown one.
 
     Every control is a target of its own, called like the control, under one Prometheus.
     """
-    failing, unknown = alerts
+    *failing, unknown = alerts
     length = max(a.for_s for a in alerts) // STEP_S + 2 * AFTER_STEPS
     return {
         "rule_files": [rule_file],
         "evaluation_interval": f"{STEP_S}s",
         "tests": [
             {
-                "name": failing.labels["check"],
+                "name": unknown.labels["check"],
                 "interval": f"{STEP_S}s",
                 "input_series": [s for control in shown for s in _series(control, length)],
                 "alert_rule_test": [
-                    *_moments(failing, [c for c in shown if c.expect is Outcome.FAIL]),
+                    *(m for a in failing for m in _moments(a, _raising(a, failing, shown))),
                     *_moments(unknown, [c for c in shown if c.expect is Outcome.UNKNOWN]),
                 ],
             }
         ],
     }
+
+
+def _raising(alert: Alert, failing: Sequence[Alert], shown: Sequence[Shown]) -> list[Shown]:
+    """The controls that are to raise it: of its own reason, or of none that another is for."""
+    own = alert.labels.get("reason")
+    others = {a.labels.get("reason") for a in failing}
+    return [
+        c
+        for c in shown
+        if c.expect is Outcome.FAIL
+        and (c.reason == own if own is not None else c.reason not in others)
+    ]
 
 
 def _series(control: Shown, length: int) -> Iterator[dict[str, str]]:

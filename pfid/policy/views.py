@@ -1,5 +1,6 @@
 """From the settled verdict to what is announced and shown; the daemon and the gate share it."""
 
+from collections.abc import Mapping
 from typing import Protocol
 
 from pfid.domain.names import CheckName
@@ -28,6 +29,11 @@ class Described(Protocol):
     @property
     def severity(self) -> Severity:
         """How loudly it fails."""
+        ...
+
+    @property
+    def milder(self) -> Mapping[str, Severity]:
+        """Reasons that fail less loudly."""
         ...
 
 
@@ -78,7 +84,7 @@ def verdict_view(
         summary=verdict.summary,
         since_s=settling.since_s,
         last_run_s=last_run_s,
-        severity=check.severity.value,
+        severity=check.milder.get(verdict.reason, check.severity).value,
         label=verdict.label,
         figures=verdict.figures,
         counts=proven,

@@ -1,7 +1,7 @@
 """A check as data: what it reads, how it judges, and the controls that prove it."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, is_dataclass
 from enum import Enum
 from typing import Any, Final, Generic, TypeVar
@@ -32,7 +32,7 @@ class Stage(Enum):
 
 
 class Severity(Enum):
-    """How loudly a FAIL is to be heard (the alert's severity label)."""
+    """How loudly a FAIL is to be heard (the alert's severity label), the loudest first."""
 
     CRITICAL = "critical"
     WARNING = "warning"
@@ -88,6 +88,7 @@ class Check(Generic[O, L]):
         stage: when it runs.
         scope: what it is asked about.
         severity: how loudly it fails.
+        milder: reasons that fail less loudly than that, each with an alert of its own.
         observe: reads a world into a frozen dataclass; never decides.
         judge: decides, purely, from the observation and the limits.
         reasons: every reason code it can give, with the outcome that code belongs to.
@@ -109,6 +110,7 @@ class Check(Generic[O, L]):
     limits: L = field(default_factory=NoLimits)  # type: ignore[assignment]
     scope: Scope = Scope.RUN
     severity: Severity = Severity.WARNING
+    milder: Mapping[str, Severity] = field(default_factory=dict)
     hysteresis: Hysteresis = field(default_factory=Hysteresis)
     cadence_s: float = 5.0
     deadline_s: float = 2.0
@@ -151,9 +153,22 @@ def _problems(check: AnyCheck) -> list[str]:
         found.append("limits must be a dataclass of limit() fields")
     else:
         list(shifts(check.limits))
+    found += _not_milder(check)
     if check.cadence_s <= 0 or check.deadline_s <= 0:
         found.append("cadence_s and deadline_s must be positive")
     return found or _control_problems(check, tuple(check.controls(check.limits)))
+
+
+def _not_milder(check: AnyCheck) -> Iterator[str]:
+    loudness = list(Severity)
+    for reason, severity in check.milder.items():
+        if check.reasons.get(reason) is not Outcome.FAIL:
+            yield f"milder reason {reason!r} is none that fails"
+        elif loudness.index(severity) <= loudness.index(check.severity):
+            yield f"reason {reason!r} is not milder than the check: {severity.value}"
+    fails = {r for r, outcome in check.reasons.items() if outcome is Outcome.FAIL}
+    if fails and not fails - check.milder.keys():
+        yield "every reason that fails is a milder one: lower its severity instead"
 
 
 def _control_problems(check: AnyCheck, controls: tuple[Control, ...]) -> list[str]:

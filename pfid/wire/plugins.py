@@ -30,6 +30,7 @@ class CheckInfo(msgspec.Struct, frozen=True, kw_only=True):
     stage: Stage
     scope: Scope
     severity: Severity
+    milder: dict[str, Severity] = {}
     hysteresis: Hysteresis
     cadence_s: float
     deadline_s: float
@@ -49,6 +50,7 @@ def check_info(check: AnyCheck, source: str = "") -> CheckInfo:
         stage=check.stage,
         scope=check.scope,
         severity=check.severity,
+        milder=dict(check.milder),
         hysteresis=check.hysteresis,
         cadence_s=check.cadence_s,
         deadline_s=check.deadline_s,

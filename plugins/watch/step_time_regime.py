@@ -3,7 +3,7 @@
 ``shifted``: the median of the last 16 steps has been at 3 times the baseline for 16 steps and half
 a minute (a silent dynamo fallback is x20). ``second_mode``: 5-95 % of steps take 5 times the
 others, again and again (a partial fallback). ``slow``: as shifted, from 1.5 times on; labelled
-``slow``, a lower severity. The baseline is ``--expect-step``, else earlier runs of the same name
+``slow``, severity info. The baseline is ``--expect-step``, else earlier runs of the same name
 and fingerprint, else a fit that ``pfid probe scaling --keep`` measured for the name, else this
 run's own early steps; without one it is UNKNOWN, never PASS. Where widths or tokens are known, what
 is judged is how far a step is from t(w) = A*w + B*w^2.
@@ -34,6 +34,7 @@ from pfid.spec import (
     Control,
     Hysteresis,
     Outcome,
+    Severity,
     Stage,
     Verdict,
     World,
@@ -112,6 +113,7 @@ def pfid_checks() -> Iterable[AnyCheck]:
         observe=observe,
         judge=judge,
         reasons=ANSWERS.reasons,
+        milder={"slow": Severity.INFO},
         controls=controls,
         limits=RegimeLimits(),
         hysteresis=Hysteresis(clear_k=2),

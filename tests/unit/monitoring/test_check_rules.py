@@ -14,6 +14,7 @@ def check(name="disk_full", **given):
         "stage": Stage.WATCH,
         "scope": Scope.RUN,
         "severity": Severity.WARNING,
+        "milder": {},
         "runbook": "Fail when a disk\nis full. Really.\n\nBlind spot: none.\n\n"
         "When it fires: make\nroom.\n\nMore.",
     }
@@ -44,6 +45,16 @@ def test_unknown_is_one_step_less_loud_and_critical_fires_at_once(severity, lowe
     failing, unknown = both(severity=severity)
     assert (failing.severity, failing.for_s) == (severity.value, for_s)
     assert (unknown.severity, unknown.for_s) == (lower, 600)
+
+
+def test_a_milder_reason_has_an_alert_of_its_own_and_does_not_raise_the_other():
+    failing, milder, unknown = both(milder={"nearly_full": Severity.INFO})
+    assert milder.name == "PfidDiskFullNearlyFull"
+    assert (milder.severity, milder.for_s, unknown.severity) == ("info", 300, "info")
+    assert milder.labels == {**failing.labels, "reason": "nearly_full"}
+    assert 'reason="nearly_full"' in milder.expr
+    assert 'reason!="nearly_full"' in failing.expr
+    assert "nearly full" in milder.summary
 
 
 @pytest.mark.parametrize("stage", [Stage.PREFLIGHT, Stage.VIABILITY, Stage.RESULT])

@@ -8,7 +8,7 @@ from pfid.domain.errors import CheckDefinitionError, PortNotSetUpError
 from pfid.domain.names import ReasonCode
 from pfid.domain.outcome import Outcome
 from pfid.domain.verdict import Verdict
-from pfid.spec.check import Check, Hysteresis, Stage
+from pfid.spec.check import Check, Hysteresis, Severity, Stage
 from pfid.spec.control import Control
 from pfid.spec.fakes import FixedClock
 from pfid.spec.limits import configured, deciding_fields, limit, reported, shifts, units
@@ -74,6 +74,11 @@ def test_a_sound_check_is_constructed():
         ({"limits": object()}, "limits must be a dataclass"),
         ({"cadence_s": 0.0}, "must be positive"),
         ({"deadline_s": -1.0}, "must be positive"),
+        ({"milder": {"good": Severity.INFO}}, "'good' is none that fails"),
+        ({"milder": {"never": Severity.INFO}}, "'never' is none that fails"),
+        ({"milder": {"bad": Severity.CRITICAL}}, "is not milder than the check: critical"),
+        ({"milder": {"bad": Severity.WARNING}}, "is not milder than the check: warning"),
+        ({"milder": {"bad": Severity.INFO}}, "every reason that fails is a milder one"),
     ],
 )
 def test_a_check_that_could_not_be_proven_is_refused(more, said):
