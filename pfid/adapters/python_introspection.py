@@ -1,6 +1,7 @@
 """The training interpreter, asked by running a probe file in it (pfid.spec.ports.python)."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -15,6 +16,7 @@ from pfid.domain.interpreter import PythonAnswer, PythonProblem
 
 PROBES: Final = Path(__file__).parents[1] / "probes"
 ANSWER_MAX_BYTES: Final = 1 << 24
+_OLD: Final = re.compile(r"[0-2]\.|3\.[0-8](\.|\Z)")
 
 
 class PythonIntrospection:
@@ -127,11 +129,11 @@ def _understood(python: str, finished: Finished) -> PythonAnswer:
     calls_itself, version = str(said.get("python") or python), str(said.get("version"))
     if isinstance(answer, dict):
         return PythonAnswer(said=answer, python=calls_itself, version=version)
-    problem, detail = PythonProblem.TOO_OLD, f"it is Python {version}; 3.9 is needed"
+    problem, detail = PythonProblem.RUBBISH, "its answer is no JSON object"
     if isinstance(raised, str):
         problem, detail = PythonProblem.RAISED, raised.strip()
-    elif "answer" in said:
-        problem, detail = PythonProblem.RUBBISH, "its answer is no JSON object"
+    elif "answer" not in said and _OLD.match(version):
+        problem, detail = PythonProblem.TOO_OLD, f"it is Python {version}; 3.9 is needed"
     return PythonAnswer(problem=problem, detail=detail, python=calls_itself, version=version)
 
 

@@ -25,6 +25,7 @@ FAKES = {
     "crashes": ("#!/bin/sh\nkill -SEGV $$\n", PythonProblem.CRASHED, "signal 11"),
     "fails": ("#!/bin/sh\necho no such module >&2; exit 3\n", PythonProblem.CRASHED, "no such"),
     "greets": ("#!/bin/sh\necho hello; echo hello >&3\n", PythonProblem.RUBBISH, "hello"),
+    "pretends": ("#!/bin/sh\necho '{\"pfid\": 1}' >&3\n", PythonProblem.RUBBISH, "no JSON object"),
     "silent": ("#!/bin/sh\nexit 0\n", PythonProblem.RUBBISH, "said nothing"),
     "floods": ("#!/bin/sh\nexec yes >&3\n", PythonProblem.RUBBISH, "far too much"),
     "old": (OLD.format(python=PYTHON), PythonProblem.TOO_OLD, "it is Python 3.6.9"),
