@@ -51,6 +51,7 @@ class Reader:
     formats: list[str] = field(default_factory=list)
     _digest: Any = field(default_factory=hashlib.sha256)
     _runs: dict[str, int] = field(default_factory=dict)
+    _seen: int = 0
     _said_at_s: float = field(default_factory=time.monotonic)
 
     @property
@@ -95,7 +96,17 @@ class Reader:
         return self._runs[task]
 
     def progress(self, path: Path, lines: int) -> None:
-        """Say how far it is, if it is time."""
+        """Count one more, and say how far it is, if it is time.
+
+        Raises:
+            ResultFileError: if that is more than may be read.
+        """
+        self._seen += 1
+        if self._seen > self.how.max_records:
+            raise ResultFileError(
+                f"{path}: these are more than {self.how.max_records} records: judge a part of "
+                "them, or raise records.max_records (each takes some 1.5 kB and its text)"
+            )
         now_s = time.monotonic()
         if now_s - self._said_at_s >= SAY_EVERY_S:
             self._said_at_s = now_s
@@ -140,7 +151,7 @@ class _File:
         if data is None and first.lstrip()[:1] in (b"{", b"[") and self._one_document(first):
             data, rest = self._whole(first), iter(())
         if isinstance(data, list):
-            return self._lines((f"{self.path.name}[{i}]", i, one) for i, one in enumerate(data))
+            return self._lines(self._listed(data))
         if self._is("inspect", inspect_log.is_log(data)):
             return self._inspect(cast("dict[str, Any]", data))
         numbered = self._numbered(first, rest)
@@ -200,6 +211,11 @@ class _File:
             more = self.stream.readline(SKIP_BYTES)
             if not more or more.endswith(b"\n"):
                 return
+
+    def _listed(self, data: list[Any]) -> Iterator[tuple[str, int, Any]]:
+        for number, one in enumerate(data):
+            self.reader.progress(self.path, number)
+            yield f"{self.path.name}[{number}]", number, one
 
     def _numbered(
         self, first: bytes, rest: Iterable[bytes | None]

@@ -27,12 +27,15 @@ class Records(Table, frozen=True, kw_only=True):
         fields: of JSON lines; the other formats know their own.
         family: what to call the family of records that name none.
         line_max_bytes: a longer line is a bad record.
+        max_records: more are refused before they fill the memory; each takes some 1.5 kB and its
+            text.
     """
 
     format: Literal["auto", "json_lines", "lm_eval", "inspect"] = "auto"
     fields: Fields = field(default_factory=Fields)
     family: str = ""
     line_max_bytes: Annotated[int, Meta(ge=1_024, le=1_073_741_824)] = 16_777_216
+    max_records: Annotated[int, Meta(ge=1, le=1_000_000_000)] = 2_000_000
 
 
 class MeasuredWith(Table, frozen=True, kw_only=True):

@@ -66,6 +66,22 @@ def test_a_huge_line_is_bad_and_the_next_one_is_read(tmp_path):
     assert why(log) == [("r.jsonl:2", "line_too_long")]
 
 
+def test_more_records_than_may_be_held_are_refused_before_they_are_read(tmp_path):
+    path = tmp_path / "r.jsonl"
+    path.write_bytes(lines(*({"id": n, "output": "x"} for n in range(10))))
+    assert len(read(path, max_records=10).records) == 10
+    with pytest.raises(ResultFileError, match=r"more than 9 records: .*raise records.max_records"):
+        read(path, max_records=9)
+    one = tmp_path / "r.json"
+    one.write_text(json.dumps([{"id": n, "output": "x"} for n in range(10)]))
+    with pytest.raises(ResultFileError, match="more than 9"):
+        read(one, max_records=9)
+    reader = Reader(how=Records(max_records=15))
+    reader.read(path, 0)
+    with pytest.raises(ResultFileError, match="more than 15"):
+        reader.read(path, 1)
+
+
 def test_gzip_is_read_and_one_that_is_cut_off_says_so(tmp_path):
     path = tmp_path / "r.jsonl.gz"
     whole = gzip.compress(
