@@ -5,8 +5,7 @@ that the two can be held against each other.
 """
 
 import math
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from statistics import median
@@ -78,27 +77,89 @@ def newest_window(samples: Sequence[GpuSample], window_s: float) -> GpuWindow:
 
 def _summed(samples: Sequence[GpuSample], window_s: float) -> GpuWindow:
     newest = samples[-1]
-    within = _within(samples, newest.at_s - window_s)
-    both = [s for s in within if s.utilization is not None and s.power_w is not None]
-    weights = [_stands_for_s(s) for s in both]
-    tensor = _known(within, [s.tensor_activity for s in within])
-    sources = {s.power_source for s in both}
+    sums = _Sums()
+    for sample in _within(samples, newest.at_s - window_s):
+        sums.take(sample)
     return GpuWindow(
-        seconds=sum(weights),
-        utilization=_weighed([s.utilization for s in both], weights)
-        if both
-        else _mean(within, "utilization"),
-        power_w=_weighed([s.power_w for s in both], weights) if both else _mean(within, "power_w"),
-        jitter_w=_jitter_w(both),
-        power_source=sources.pop() if len(sources) == 1 else None,
+        seconds=sums.seconds,
+        utilization=sums.utilization,
+        power_w=sums.power_w,
+        jitter_w=_jitter_w(sums.momentary_w),
+        power_source=next(iter(sums.sources)) if len(sums.sources) == 1 else None,
         power_limit_w=newest.power_limit_w,
-        tensor_activity=_plain_mean(tensor),
-        tensor_moved=any(tensor),
-        sm_activity=_plain_mean(_known(within, [s.sm_activity for s in within])),
-        throttle=_throttle(within),
+        tensor_activity=sums.mean(sums.tensor),
+        tensor_moved=any(sums.tensor),
+        sm_activity=sums.mean(sums.sm),
+        throttle=sums.throttle,
         temperature_c=newest.temperature_c,
         absent=newest.absent,
     )
+
+
+class _Sums:
+    """What a window comes to, one reading after the other: it is summed up many times a minute."""
+
+    def __init__(self) -> None:
+        self.n = 0
+        self.seconds = 0.0
+        """Of readings with both utilisation and power."""
+        self._both = [0.0, 0.0]
+        self._alone = [[0.0, 0.0], [0.0, 0.0]]
+        self.sources: set[PowerSource | None] = set()
+        self.momentary_w: list[float] = []
+        self.tensor: list[float] = []
+        self.sm: list[float] = []
+        self._reasons: dict[frozenset[str], int] = {}
+
+    def take(self, sample: GpuSample) -> None:
+        self.n += 1
+        utilization, power_w, stands_s = sample.utilization, sample.power_w, _stands_for_s(sample)
+        if utilization is not None and power_w is not None:
+            self.seconds += stands_s
+            self._both[0] += utilization * stands_s
+            self._both[1] += power_w * stands_s
+            self.sources.add(sample.power_source)
+            if sample.power_source is not PowerSource.ENERGY:
+                self.momentary_w.append(power_w)
+        else:
+            for value, alone in zip((utilization, power_w), self._alone, strict=True):
+                if value is not None:
+                    alone[0] += value * stands_s
+                    alone[1] += stands_s
+        if sample.tensor_activity is not None:
+            self.tensor.append(sample.tensor_activity)
+        if sample.sm_activity is not None:
+            self.sm.append(sample.sm_activity)
+        if sample.throttle is not None:
+            self._reasons[sample.throttle] = self._reasons.get(sample.throttle, 0) + 1
+
+    @property
+    def utilization(self) -> float | None:
+        return self._weighed(0)
+
+    @property
+    def power_w(self) -> float | None:
+        return self._weighed(1)
+
+    def _weighed(self, which: int) -> float | None:
+        """Mean over the readings that have both; where none has, over those that have this one."""
+        total, seconds = (self._both[which], self.seconds) if self.sources else self._alone[which]
+        return total / seconds if seconds > 0 else None
+
+    def mean(self, known: Sequence[float]) -> float | None:
+        """Plain mean, if at least half of the readings have the value."""
+        return sum(known) / len(known) if known and 2 * len(known) >= self.n else None
+
+    @property
+    def throttle(self) -> frozenset[str] | None:
+        read = sum(self._reasons.values())
+        if 2 * read < self.n:
+            return None
+        counts: dict[str, int] = {}
+        for reasons, n in self._reasons.items():
+            for reason in reasons:
+                counts[reason] = counts.get(reason, 0) + n
+        return frozenset(reason for reason, n in counts.items() if 2 * n >= read)
 
 
 def _within(samples: Sequence[GpuSample], since_s: float) -> Sequence[GpuSample]:
@@ -115,14 +176,6 @@ def _within(samples: Sequence[GpuSample], since_s: float) -> Sequence[GpuSample]
     return samples[first:]
 
 
-def _weighed(values: Iterable[float | None], weights: Sequence[float]) -> float | None:
-    """Mean of values that are all there."""
-    total = sum(weights)
-    if total <= 0:
-        return None
-    return sum(v * w for v, w in zip(values, weights, strict=True) if v is not None) / total
-
-
 def _stands_for_s(sample: GpuSample) -> float:
     span_s = sample.window_s
     if span_s is None:
@@ -130,41 +183,9 @@ def _stands_for_s(sample: GpuSample) -> float:
     return min(GAP_MAX_S, span_s)
 
 
-def _mean(samples: Sequence[GpuSample], name: str) -> float | None:
-    weighed = [(getattr(s, name), _stands_for_s(s)) for s in samples]
-    known = [(value, weight) for value, weight in weighed if value is not None]
-    total = sum(weight for _, weight in known)
-    return sum(value * weight for value, weight in known) / total if total > 0 else None
-
-
-def _known(within: Sequence[GpuSample], values: Sequence[float | None]) -> list[float]:
-    """The values that are there, if at least half of them are."""
-    known = [v for v in values if v is not None]
-    return known if 2 * len(known) >= len(within) else []
-
-
-def _plain_mean(values: Sequence[float]) -> float | None:
-    return sum(values) / len(values) if values else None
-
-
-def _jitter_w(samples: Sequence[GpuSample]) -> float:
+def _jitter_w(momentary_w: Sequence[float]) -> float:
     """Scatter of momentary readings from one to the next, as error of their mean."""
-    momentary = [
-        s.power_w
-        for s in samples
-        if s.power_w is not None and s.power_source is not PowerSource.ENERGY
-    ]
-    if len(momentary) < 2:
+    if len(momentary_w) < 2:
         return 0.0
-    scatter_w = median(abs(b - a) for a, b in pairwise(momentary))
-    return JITTERS * scatter_w / math.sqrt(len(momentary))
-
-
-def _throttle(within: Sequence[GpuSample]) -> frozenset[str] | None:
-    read = [s.throttle for s in within if s.throttle is not None]
-    if 2 * len(read) < len(within):
-        return None
-    counts: Counter[str] = Counter()
-    for reasons, n in Counter(read).items():
-        counts.update(dict.fromkeys(reasons, n))
-    return frozenset(reason for reason, n in counts.items() if 2 * n >= len(read))
+    scatter_w = median(abs(b - a) for a, b in pairwise(momentary_w))
+    return JITTERS * scatter_w / math.sqrt(len(momentary_w))

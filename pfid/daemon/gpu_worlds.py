@@ -15,6 +15,10 @@ def nothing_reported() -> Achieved | None:
     return None
 
 
+def nobody_notes() -> None:
+    """Nobody wants to know whether the age of readings was asked for."""
+
+
 @dataclass(frozen=True, slots=True)
 class LiveGpus:
     """The box's GPUs, and those of one subject. Valid for one evaluation."""
@@ -23,9 +27,15 @@ class LiveGpus:
     subject: Entity
     monotonic_s: float
     reported: Callable[[], Achieved | None] = nothing_reported
+    note: Callable[[], None] = nobody_notes
 
     def sampler(self) -> SamplerFacts:
-        """How the sampler does that brings the subject's GPU, NVML's for everybody else."""
+        """How the sampler does that brings the subject's GPU, NVML's for everybody else.
+
+        What it says changes by time alone, and so do the readings, on a box that has GPUs.
+        """
+        if self.box.gpus:
+            self.note()
         gpu = self._subject_gpu()
         if gpu is None:
             return self.box.facts(self.monotonic_s)

@@ -20,7 +20,7 @@ from pfid.wire.stored import DropGpu, GpuBody, PutGpu, pack
 RESOLVE_S: Final = 5.0
 """How often a list of processes that did not change is looked at again: a pid may be reused."""
 DAY_S: Final = 86_400.0
-WRITTEN_EVERY: Final = 60
+WRITTEN_EVERY: Final = 300
 """Of so many samples one has a run's past written: what a kill of the daemon can lose of it."""
 GIVEN_UP: Final = frozenset({SamplerProblem.HUNG, SamplerProblem.CRASHED})
 
@@ -124,9 +124,10 @@ class Gpus:
         gpu.listed = listed
         holders = None if listed is None else self._named(gpu, listed)
         if holders != gpu.holders:
+            others = _who_is_on(holders) != _who_is_on(gpu.holders)
             gpu.holders = holders
             gpu.changed()
-            self._judging.gpus_changed()
+            self._judging.gpus_changed(of_runs=others)
 
     def _past(self, gpu: TrackedGpu) -> None:
         """Keep the sample for the runs on this GPU: it is asked for when they are over."""
@@ -148,7 +149,8 @@ class Gpus:
         members = {p.pid: m for p in listed if (m := self._member(p.pid)) is not None}
         runs = {
             run_id: RunTree(ended=run.end is not None, defunct=run.defunct)
-            for run_id, run in core.runs.items()
+            for _, run_id in gpu.owners.values()
+            if (run := core.runs.get(run_id)) is not None
         }
         return self._holders.of(gpu, listed, members, runs)
 
@@ -206,6 +208,16 @@ class Gpus:
         self._judging.gpus_changed()
         self._core.snapshot_stale = self._core.urgent = True
         return True
+
+
+def _who_is_on(holders: tuple[GpuHolder, ...] | None) -> object:
+    """What of them matters to a run beside them: who they are, and about how much each holds."""
+    if holders is None:
+        return None
+    return [
+        (h.pid, h.uid, h.run_id, h.run_ended, h.visible, h.zombie, (h.memory_bytes or -1) >> 26)
+        for h in holders
+    ]
 
 
 def _worth_writing(gpu: TrackedGpu, at_s: float) -> bool:

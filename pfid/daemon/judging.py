@@ -43,9 +43,8 @@ OVERDUE_LEAST_S: Final = 30.0
 REGIME_CHECK: Final = "step_time_regime"
 GPU_PORT: Final = "gpus"
 GPUS_SUBJECT: Final = "gpus"
-_TIMELESS: Final = frozenset({"run", "steps", "log", "gates", "clock"})
-"""Ports that say by themselves whether a check asked them for the time; that of the GPUs is one
-more where there is none."""
+_TIMELESS: Final = frozenset({"run", "steps", "log", "gates", "clock", GPU_PORT})
+"""Ports that say by themselves whether a check asked them for the time."""
 
 
 class PluginPort(Protocol):
@@ -109,7 +108,6 @@ class Judging:
         now_s = core.monotonic_s()
         world: World | None = None
         asked = Asked()
-        timeless = _TIMELESS if core.gpus.gpus else _TIMELESS | {GPU_PORT}
         for check in checks:
             judged = self._of(run, check)
             if judged.due_s > now_s:
@@ -124,7 +122,7 @@ class Judging:
                 world = world or run_world(core, run, asked)
                 asked.time = False
                 self._evaluate(run, check, judged, world)
-                judged.timed = asked.time or not timeless.issuperset(check.reads)
+                judged.timed = asked.time or not _TIMELESS.issuperset(check.reads)
             judged.due_s = self._next_due_s(run, check, judged, now_s)
         self._schedule(run)
 
@@ -155,14 +153,22 @@ class Judging:
                 due.append(judged.due_s)
         core.due.set(("gpus", GPUS_SUBJECT), min(due))
 
-    def gpus_changed(self) -> None:
-        """What is known of the GPUs changed: who reads it looks now, the runs in their cadence."""
+    def gpus_changed(self, *, of_runs: bool = True) -> None:
+        """What is known of the GPUs changed: who reads it looks now, the runs in their cadence.
+
+        Args:
+            of_runs: whether it is anything that a check of a run could not see by itself, which
+                looks at readings again and again.
+        """
         core = self._core
         now_s = core.monotonic_s()
         if core.gpus.gpus.keys() != self._gpus_known:
             self._gpus_known = set(core.gpus.gpus)
             for run in core.living():
                 self.poke(run, (GPU_PORT,))
+        elif of_runs:
+            for run in core.living():
+                self._look_at_gpus(run, now_s)
         for check in core.checks.box:
             if GPU_PORT in check.reads and check.name in core.box:
                 core.box[check.name].due_s = now_s
@@ -172,6 +178,14 @@ class Judging:
                     gpu.judged[check.name].due_s = now_s
         core.due.set(("box", BOX_SUBJECT), now_s)
         core.due.set(("gpus", GPUS_SUBJECT), now_s)
+
+    def _look_at_gpus(self, run: TrackedRun, now_s: float) -> None:
+        for check in self._core.checks.run:
+            if GPU_PORT in check.reads:
+                judged = self._of(run, check)
+                ran_s = now_s if judged.ran_s is None else judged.ran_s
+                judged.due_s = min(judged.due_s, max(now_s, ran_s + check.cadence_s))
+        self._schedule(run)
 
     def _about(self, check: Judgeable, judged: Judged, world: World) -> None:
         """Judge what is no run; a check of a third party is asked about runs only."""

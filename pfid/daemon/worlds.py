@@ -37,6 +37,10 @@ class Asked:
 
     time: bool = False
 
+    def note(self) -> None:
+        """It has."""
+        self.time = True
+
 
 @dataclass(frozen=True, slots=True)
 class LiveClock:
@@ -143,7 +147,7 @@ def run_world(core: Core, run: TrackedRun, asked: Asked) -> World:
         steps=LiveSteps(run, monotonic_s, asked),
         log=LiveLog(run),
         gates=FixedGates(standing=core.checks.facts),
-        gpus=_gpus_of(core, run, monotonic_s),
+        gpus=_gpus_of(core, run, monotonic_s, asked),
     )
 
 
@@ -182,17 +186,22 @@ def frozen_world(core: Core, run: TrackedRun) -> World:
         ),
         log=FixedLog(log_facts=live.log.facts()),
         gates=live.gates,
-        gpus=_gpus_of(core, run, live.clock.monotonic_s()).frozen(),
+        gpus=_gpus_of(core, run, live.clock.monotonic_s(), Asked()).frozen(),
     )
 
 
 def flops_by_gpu(core: Core, run: TrackedRun, monotonic_s: float) -> dict[str, float]:
     """What the run reports to get out of each GPU it is on."""
-    gpus = _gpus_of(core, run, monotonic_s)
+    gpus = _gpus_of(core, run, monotonic_s, Asked())
     done = gpus.achieved()
     return {} if done is None else {s.facts.uuid: done.flops_per_s for s in gpus.mine() or ()}
 
 
-def _gpus_of(core: Core, run: TrackedRun, monotonic_s: float) -> LiveGpus:
-    subject = Entity(EntityKind.RUN, run.run_id)
-    return LiveGpus(core.gpus, subject, monotonic_s, lambda: achieved_of(run, monotonic_s))
+def _gpus_of(core: Core, run: TrackedRun, monotonic_s: float, asked: Asked) -> LiveGpus:
+    return LiveGpus(
+        core.gpus,
+        Entity(EntityKind.RUN, run.run_id),
+        monotonic_s,
+        reported=lambda: achieved_of(run, monotonic_s),
+        note=asked.note,
+    )

@@ -11,6 +11,9 @@ from pfid.workers.nvml_facts import read_facts
 from pfid.workers.nvml_gpm import METRICS, Gpm
 from pfid.workers.nvml_power import PowerMeter
 
+SLOW_READS: Final = 5
+"""Limit, temperature and error counts are read every so many times: on a real driver each is a
+question to the card's own processor, and none of them moves within a second."""
 PROCESSES_S: Final = 5.0
 """Listing processes is dear on a real driver, and who is on a card does not change every second."""
 FACTS_S: Final = 60.0
@@ -45,6 +48,8 @@ class Device:
         self._processes_due_s = now_s
         self._processes: Any = AbsentReason.BLANK
         self._read_s: float | None = None
+        self._reads = 0
+        self._slow: dict[str, Any] = {}
         self._power = PowerMeter(handle)
         self._gpm = Gpm()
         self._gpm.open(handle)
@@ -82,6 +87,7 @@ class Device:
         self.lost = utilization is AbsentReason.LOST
         if self.lost:  # one call has told; the others would only ask a dead card again
             self._power.forget()
+            self._reads = 0
             absent = dict.fromkeys(FIELDS, AbsentReason.LOST)
             return GpuSample(uuid=self.facts.uuid, at_s=at_s, window_s=window_s, absent=absent)
         found = self._fields(now_s, window_s)
@@ -89,28 +95,36 @@ class Device:
         return _sample(found, uuid=self.facts.uuid, at_s=at_s, window_s=window_s)
 
     def _fields(self, now_s: float, window_s: float | None) -> dict[str, Any]:
-        limit_w = values.watts(reading(nvml.power_limit_mw, self.handle))
+        slow = self._slowly()
+        limit_w = slow["power_limit_w"]
         energy_j, power_w, source = self._power.read(window_s, limit_w)
         clock_hz = values.within(
             reading(nvml.sm_clock_mhz, self.handle), 0, values.MAX_CLOCK_HZ, 1e6
         )
-        errors = values.whole(reading(nvml.ecc_uncorrected, self.handle), values.MAX_COUNT)
-        temperature_c = values.within(
-            reading(nvml.temperature_c, self.handle), *values.TEMPERATURE_C
-        )
         return {
+            **slow,
             "power_w": power_w,
             "power_source": source,
-            "power_limit_w": limit_w,
             "energy_j": energy_j,
             "sm_clock_hz": clock_hz,
             "throttle": values.throttle(reading(nvml.clock_reasons, self.handle)),
-            "temperature_c": temperature_c,
-            "ecc_uncorrected": errors,
             "processes": self._who(now_s),
             **self._memory(),
             **self._gpm.read(self.handle),
         }
+
+    def _slowly(self) -> dict[str, Any]:
+        """What moves slowly, as it was read the last few times."""
+        if self._reads % SLOW_READS == 0:
+            errors = reading(nvml.ecc_uncorrected, self.handle)
+            degrees = reading(nvml.temperature_c, self.handle)
+            self._slow = {
+                "power_limit_w": values.watts(reading(nvml.power_limit_mw, self.handle)),
+                "temperature_c": values.within(degrees, *values.TEMPERATURE_C),
+                "ecc_uncorrected": values.whole(errors, values.MAX_COUNT),
+            }
+        self._reads += 1
+        return self._slow
 
     def _memory(self) -> dict[str, Any]:
         memory = reading(nvml.memory, self.handle)

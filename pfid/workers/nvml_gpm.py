@@ -3,6 +3,7 @@
 They take no lock that a user's profiler waits for, other than DCGM's profiling fields.
 """
 
+import ctypes
 from typing import Any, Final
 
 import pynvml
@@ -29,6 +30,7 @@ class Gpm:
         self._now: Any = None
         self._taken = False
         self._query: Any = None
+        self._told: dict[str, tuple[ctypes.c_uint, ctypes.c_double]] = {}
 
     @property
     def unsure(self) -> bool:
@@ -49,7 +51,7 @@ class Gpm:
         failed = [s for s in (self._before, self._now) if isinstance(s, AbsentReason)]
         self._why = failed[0] if failed else None
         if not failed:
-            self._query = _query()
+            self._query, self._told = _query()
 
     def read(self, handle: Handle) -> Shares:
         """Shares since the last read; the first read after a gap has nothing to compare with."""
@@ -70,12 +72,11 @@ class Gpm:
         if isinstance(got, AbsentReason):
             return dict.fromkeys(METRICS, got)
         shares: Shares = {}
-        for position, name in enumerate(METRICS):
-            metric = query.metrics[position]
-            if metric.nvmlReturn == pynvml.NVML_SUCCESS:
-                shares[name] = values.activity(metric.value)
+        for name, (code, value) in self._told.items():
+            if code.value == pynvml.NVML_SUCCESS:
+                shares[name] = values.activity(value.value)
             else:
-                shares[name] = reason_of(metric.nvmlReturn)
+                shares[name] = reason_of(code.value)
         return shares
 
     def close(self) -> None:
@@ -87,10 +88,22 @@ class Gpm:
         self._why = AbsentReason.BLANK
 
 
-def _query() -> Any:
+def _query() -> tuple[Any, dict[str, tuple[ctypes.c_uint, ctypes.c_double]]]:
+    """A question, and where the return code and the value of each answer will stand.
+
+    The bindings' own structures take a microsecond for each look at one of their fields.
+    """
     query = pynvml.c_nvmlGpmMetricsGet_t()
     query.version = pynvml.NVML_GPM_METRICS_GET_VERSION
     query.numMetrics = len(METRICS)
-    for position, metric in enumerate(METRICS.values()):
+    kind = pynvml.c_nvmlGpmMetric_t
+    first, size = pynvml.c_nvmlGpmMetricsGet_t.metrics.offset, ctypes.sizeof(kind)
+    told = {}
+    for position, (name, metric) in enumerate(METRICS.items()):
         query.metrics[position].metricId = metric
-    return query
+        at = first + position * size
+        told[name] = (
+            ctypes.c_uint.from_buffer(query, at + kind.nvmlReturn.offset),
+            ctypes.c_double.from_buffer(query, at + kind.value.offset),
+        )
+    return query, told
