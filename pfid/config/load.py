@@ -12,7 +12,7 @@ from typing import Final
 from pfid.config.model import Config
 from pfid.config.rules import problems_across
 from pfid.config.tables import build_table
-from pfid.config.toml_file import load_file, toml_data
+from pfid.config.toml_file import is_absent, load_file, toml_data
 from pfid.domain.errors import ConfigError
 
 Rules = Callable[[Config], tuple[str, ...]]
@@ -39,7 +39,7 @@ class ConfigFile:
         Raises:
             ConfigError: like :func:`load`.
         """
-        absent = self.path is None or (not self.required and not self.path.exists())
+        absent = self.path is None or (not self.required and is_absent(self.path))
         return load(None if absent else self.path, also)
 
 

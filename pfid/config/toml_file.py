@@ -1,5 +1,6 @@
 """One file of TOML: taken whole, or refused with everything that is wrong with it."""
 
+import stat
 import tomllib
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -39,13 +40,14 @@ def load_file(
             be read.
     """
     called = name or str(path)
-    if path.exists() and not path.is_file():  # a pipe would be waited for
-        raise ConfigError((f"{called}: is no file{hint}",))
     try:
+        if not stat.S_ISREG(path.stat().st_mode):  # a pipe would be waited for
+            raise ConfigError((f"{called}: is no file{hint}",))
         with path.open("rb") as file:
             body = file.read(max_bytes + 1)
-    except OSError as error:
-        raise ConfigError((f"{called}: cannot be read: {error.strerror}{hint}",)) from error
+    except (OSError, ValueError) as error:  # a name with a zero in it is a ValueError
+        why = error.strerror if isinstance(error, OSError) else str(error)
+        raise ConfigError((f"{called}: cannot be read: {why}{hint}",)) from error
     if len(body) > max_bytes:
         raise ConfigError((f"{called}: over {max_bytes} bytes is no {kind}",))
     try:
@@ -54,6 +56,17 @@ def load_file(
         raise ConfigError((f"{called}: not UTF-8: {error}",)) from error
     except ConfigError as error:
         raise ConfigError(tuple(f"{called}: {problem}" for problem in error.problems)) from error
+
+
+def is_absent(path: Path) -> bool:
+    """Whether nothing is there; where it cannot be told, something may be, and reading says why."""
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        return False
+    return False
 
 
 def toml_data(text: str) -> dict[str, Any]:

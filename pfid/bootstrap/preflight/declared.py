@@ -28,7 +28,8 @@ def declared_facts(project: Project) -> DeclaredFacts | None:
         return None
     config = declared or Declared()
     found = _Found()
-    found.missing += [name for name in config.paths if not project.path(name).exists()]
+    for name in config.paths:
+        _path(project, name, found)
     for one in config.ranges:
         _range(project, one, found)
     _choices(project, config.choices, found)
@@ -43,6 +44,16 @@ def declared_facts(project: Project) -> DeclaredFacts | None:
         free_bytes=free,
         looked_at=len(declarations) + (checkpoints is not None),
     )
+
+
+def _path(project: Project, name: str, found: _Found) -> None:
+    """A path behind a folder that may not be entered is not missing: it cannot be told."""
+    try:
+        project.path(name).stat()
+    except (FileNotFoundError, NotADirectoryError):
+        found.missing.append(name)
+    except (OSError, ValueError) as error:
+        found.unreadable.append(f"{name}: {getattr(error, 'strerror', None) or error}")
 
 
 def _value(project: Project, file: str, key: str, found: _Found) -> Any:

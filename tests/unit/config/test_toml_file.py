@@ -6,7 +6,7 @@ import pytest
 
 from pfid.config.claims import load_claims
 from pfid.config.gates import load_gates
-from pfid.config.load import load
+from pfid.config.load import ConfigFile, load
 from pfid.config.preflight.spec import load_spec
 from pfid.config.toml_file import MAX_BYTES, load_file
 from pfid.config.triage import load_triage
@@ -53,6 +53,22 @@ def test_every_problem_stands_under_the_files_name(loads, body, why, tmp_path):
 def test_none_is_said_with_the_systems_own_words(loads, tmp_path):
     (problem,) = refusal(loads, tmp_path / "none.toml")
     assert "none.toml: cannot be read: No such file or directory" in problem
+
+
+@LOADERS
+@pytest.mark.parametrize(
+    ("name", "why"), [("x" * 300, "File name too long"), ("a\0b", "null byte")]
+)
+def test_a_name_that_cannot_even_be_looked_at_is_said(loads, name, why, tmp_path):
+    (problem,) = refusal(loads, tmp_path / name)
+    assert why in problem
+
+
+def test_a_configuration_that_cannot_be_looked_at_is_not_taken_for_absent(tmp_path):
+    assert ConfigFile(path=tmp_path / "none.toml").load() == ConfigFile().load()
+    assert ConfigFile(path=tmp_path / "none" / "none.toml").load() == ConfigFile().load()
+    with pytest.raises(ConfigError, match="cannot be read"):
+        ConfigFile(path=tmp_path / ("x" * 300)).load()
 
 
 def test_one_that_is_too_long_is_not_read(tmp_path):
