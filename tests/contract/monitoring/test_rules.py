@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import pytest
 from click.testing import CliRunner
+from grafana_foundation_sdk.cog.encoder import JSONEncoder
+from grafana_foundation_sdk.models.dashboard import Dashboard
 
 from pfid.adapters import promtool
 from pfid.bootstrap import monitoring
@@ -142,6 +144,13 @@ def test_a_query_for_what_nobody_emits_is_named_with_where_it_stands(monkeypatch
 
 def test_the_committed_dashboard_is_what_its_source_makes():
     assert dashboard_text() == build()
+
+
+def test_the_dashboard_is_one_by_grafanas_own_types():
+    """Read into them and written again it is the same: no key that Grafana would not know."""
+    read = Dashboard.from_json(json.loads(dashboard_text()))
+    again = JSONEncoder(sort_keys=True, indent=2).encode(read) + "\n"
+    assert again == dashboard_text()
 
 
 def test_every_checks_alerts_do_what_its_controls_say():

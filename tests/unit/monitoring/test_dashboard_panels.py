@@ -37,6 +37,16 @@ def test_a_panel_has_a_sentence_a_unit_and_a_word_for_nothing(title):
     assert all(t["legendFormat"] or panel["type"] == "table" for t in panel["targets"])
 
 
+def test_no_panel_lies_over_another_or_beside_the_page():
+    taken = {}
+    for panel in DASHBOARD["panels"]:
+        at = panel["gridPos"]
+        assert at["x"] + at["w"] <= 24
+        for x in range(at["x"], at["x"] + at["w"]):
+            for y in range(at["y"], at["y"] + at["h"]):
+                assert taken.setdefault((x, y), panel["title"]) == panel["title"]
+
+
 def test_a_box_without_gpus_looks_like_one_and_not_like_a_fault():
     said = {t: PANELS[t]["fieldConfig"]["defaults"]["noValue"] for t in of_row("GPUs")}
     assert len(said) >= 10
