@@ -2,7 +2,7 @@
 
 import stat
 import tomllib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -73,12 +73,33 @@ def toml_data(text: str) -> dict[str, Any]:
     """Parse a text.
 
     Raises:
-        ConfigError: if it is no TOML, or deeper than anybody would write.
+        ConfigError: if it is no TOML, deeper than anybody would write, or holds a zero byte: no
+            path, command or name can.
     """
     try:
-        return tomllib.loads(text)
+        data = tomllib.loads(text)
+        zeros = tuple(_zeros(data, ""))
     except (ValueError, RecursionError) as error:
         raise ConfigError((f"not TOML: {error}",)) from error
+    if zeros:
+        raise ConfigError(tuple(f"{path}: holds a zero byte" for path in zeros))
+    return data
+
+
+def _zeros(value: Any, path: str) -> Iterator[str]:
+    """Paths of all texts and keys that hold a zero byte."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            name = key.replace("\0", "\\0")
+            below = f"{path}.{name}" if path else name
+            if name != key:
+                yield below
+            yield from _zeros(inner, below)
+    elif isinstance(value, list):
+        for at, inner in enumerate(value):
+            yield from _zeros(inner, f"{path}[{at}]")
+    elif isinstance(value, str) and "\0" in value:
+        yield path
 
 
 def loads_table(kind: type[T], text: str, rules: Callable[[T], Iterable[str]] = lambda _: ()) -> T:

@@ -52,8 +52,8 @@ def _path(project: Project, name: str, found: _Found) -> None:
         project.path(name).stat()
     except (FileNotFoundError, NotADirectoryError):
         found.missing.append(name)
-    except (OSError, ValueError) as error:
-        found.unreadable.append(f"{name}: {getattr(error, 'strerror', None) or error}")
+    except OSError as error:
+        found.unreadable.append(f"{name}: {error.strerror}")
 
 
 def _value(project: Project, file: str, key: str, found: _Found) -> Any:

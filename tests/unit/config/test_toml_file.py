@@ -8,7 +8,7 @@ from pfid.config.claims import load_claims
 from pfid.config.gates import load_gates
 from pfid.config.load import ConfigFile, load
 from pfid.config.preflight.spec import load_spec
-from pfid.config.toml_file import MAX_BYTES, load_file
+from pfid.config.toml_file import MAX_BYTES, load_file, toml_data
 from pfid.config.triage import load_triage
 from pfid.domain.errors import ConfigError
 
@@ -62,6 +62,15 @@ def test_none_is_said_with_the_systems_own_words(loads, tmp_path):
 def test_a_name_that_cannot_even_be_looked_at_is_said(loads, name, why, tmp_path):
     (problem,) = refusal(loads, tmp_path / name)
     assert why in problem
+
+
+def test_no_text_of_a_file_holds_a_zero_byte():
+    text = 'a = "x\\u0000"\nc = ["", "\\u0000"]\n[[b]]\n"d\\u0000" = { e = "\\u0000", f = 0 }\n'
+    with pytest.raises(ConfigError) as caught:
+        toml_data(text)
+    assert caught.value.problems == tuple(
+        f"{path}: holds a zero byte" for path in ("a", "c[1]", "b[0].d\\0", "b[0].d\\0.e")
+    )
 
 
 def test_a_configuration_that_cannot_be_looked_at_is_not_taken_for_absent(tmp_path):
