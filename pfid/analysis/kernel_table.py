@@ -153,7 +153,12 @@ class KernelTable:
 
     def _find_twins(self, starts: Ints, durations: Ints, kernels: Ints, tracks: Ints) -> None:
         """Count rows that say exactly what another row says: one launch written twice."""
-        order = np.lexsort((tracks, kernels, durations, starts))
+        shared = _shared(starts)
+        if not len(shared):
+            return
+        order = shared[
+            np.lexsort((tracks[shared], kernels[shared], durations[shared], starts[shared]))
+        ]
         same = np.ones(len(order) - 1, dtype=bool)
         for column in (starts, durations, kernels, tracks):
             same &= np.diff(column[order]) == 0
@@ -174,6 +179,14 @@ class KernelTable:
 def in_order(steps: Iterable[StepWindow]) -> list[StepWindow]:
     """Return steps by their begin."""
     return sorted(steps, key=lambda window: (window.start_ns, window.number))
+
+
+def _shared(values: Ints) -> Ints:
+    """Return where values stand that occur more than once."""
+    order = np.argsort(values, kind="stable")
+    equal = np.diff(values[order]) == 0
+    found: Ints = order[np.append(equal, False) | np.insert(equal, 0, False)]
+    return found
 
 
 def _joined(blocks: Sequence[DeviceRows], column: str) -> Ints:

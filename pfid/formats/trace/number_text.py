@@ -3,9 +3,12 @@
 A time since 1970 in microseconds with three decimals has 19 digits; a double holds 15 to 17.
 """
 
+import contextlib
 from collections.abc import Sequence
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from typing import Final
+
+import msgspec
 
 MAX_NS: Final = 2**62
 """Beyond this a sum of two times leaves int64."""
@@ -13,6 +16,7 @@ MAX_DURATION_NS: Final = 2**44
 """Five hours: no row lasts longer, and sums of blocks of rows stay inside int64."""
 _MAX_EXPONENT: Final = 16
 _DIGITS_MAX: Final = 32
+_INTEGERS: Final = msgspec.json.Decoder(list[int])
 
 
 class NumberText(str):
@@ -39,9 +43,13 @@ def digits_to_ns(text: bytes) -> int | None:
 def column_to_ns(texts: Sequence[bytes]) -> Sequence[int | None]:
     """Return ``digits_to_ns`` of each, at a third of the cost where all have three decimals."""
     if texts and {text[-4:-3] for text in texts} == {b"."} and max(map(len, texts)) < _DIGITS_MAX:
-        ns = [int(text.replace(b".", b"")) for text in texts]
-        if all(-MAX_NS <= value <= MAX_NS for value in (min(ns), max(ns))):
-            return ns
+        digits = b"," + b",".join(texts).replace(b".", b"")
+        for _ in range(3):  # as many zeros can be left at the front: JSON has none there
+            digits = digits.replace(b",0", b",")
+        with contextlib.suppress(msgspec.DecodeError):
+            ns = _INTEGERS.decode(b"[%s]" % digits[1:])
+            if min(ns) >= -MAX_NS and max(ns) <= MAX_NS:
+                return ns
     return [digits_to_ns(text) for text in texts]
 
 

@@ -122,6 +122,22 @@ def test_rows_written_twice_are_named():
     assert found.twin_example == "gemm"
 
 
+def test_rows_that_begin_together_are_twins_only_where_they_agree_in_all():
+    chance = Random(3)
+    names, streams = ("gemm", "soft"), ("7", "20")
+    rows = [
+        (
+            chance.choice(names),
+            chance.randrange(40),
+            1 + chance.randrange(3),
+            chance.choice(streams),
+        )
+        for _ in range(300)
+    ]
+    assert table(*rows).twins == len(rows) - len(set(rows))
+    assert table(*((name, n, 5) for n in range(50) for name in names)).twins == 0
+
+
 def test_by_step_a_row_belongs_where_it_begins():
     rows = [("gemm", 10, 20), ("gemm", 95, 10), ("nccl", 150, 20), ("gemm", 250, 7)]
     found = table(*rows, steps=STEPS)
