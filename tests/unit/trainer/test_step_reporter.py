@@ -121,6 +121,26 @@ def test_what_makes_no_sense_is_left_out_and_raises_nothing(folder, bad):
     assert event.tokens is None
 
 
+class Broken(int):
+    """A number of somebody else's whose own code fails."""
+
+    def __int__(self):
+        raise RuntimeError("no number after all")
+
+
+def test_a_fault_in_a_report_ends_the_reports_and_not_the_training(folder, capsys):
+    reporter = StepReporter()
+    reporter.report()
+    for _ in range(3):
+        reporter.report(tokens=Broken(7))
+    with reporter.phase("eval"), reporter.step(tokens=1):
+        pass
+    assert [event.index for event in read(folder)[0]] == [1]
+    said = capsys.readouterr().err
+    assert said.count("pfid:") == 1
+    assert "no number after all" in said
+
+
 def test_an_accounting_counts_the_flops_and_is_named_with_them(folder):
     accounting = Accounting(4e9, frozen=3.9e9, checkpointed=True, peak_flops_per_s=1e15)
     StepReporter(accounting=accounting).report(tokens=1000)
