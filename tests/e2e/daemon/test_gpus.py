@@ -23,6 +23,7 @@ from pfid.wire.control import (
 from pfid.wire.snapshots import snapshot_of
 
 GIB = 1024**3
+APART = ("unshare", "--pid", "--fork", "--kill-child", "--mount-proc")
 
 
 @pytest.fixture
@@ -89,6 +90,58 @@ def test_a_run_is_found_on_its_gpu_through_its_tree(watched):
 def _children(pid):
     listed = Path(f"/proc/{pid}/task/{pid}/children").read_text()
     return [int(p) for p in listed.split()]
+
+
+@pytest.mark.full
+@pytest.mark.root
+def test_a_run_in_a_container_is_found_by_the_number_the_host_gives_it(watched):
+    """Seen from outside, the driver and procfs count alike, whatever the container calls it."""
+    watched.nvml.play(H200)
+    watched.start()
+    child = watched.child(*APART, "sh", "-c", "sleep 1000 & wait")
+    watched.register(child.pid, "train-1")
+    init = watched.until("its first process", lambda: _children(child.pid))[0]
+    worker = watched.until("its worker", lambda: _children(init))[0]
+    inside = Path(f"/proc/{worker}/status").read_text().split("NSpid:")[1].split("\n")[0].split()
+    assert int(inside[-1]) != worker, "the fault was not delivered"
+    watched.nvml.run_on(0, worker, 8 * GIB)
+    last_holder = last_is(0, lambda g: g.holders and g.holders[0].run_id)
+    view = until(watched, "the run on it", last_holder)
+    assert (view.gpus[0].holders[0].run_id, view.gpus[0].holders[0].pid) == ("train-1", worker)
+
+
+@pytest.mark.full
+@pytest.mark.root
+def test_from_within_a_container_memory_of_others_is_neither_ours_nor_nobodys(watched):
+    """A driver leaves out processes of other namespaces, or names them by numbers of theirs."""
+    watched.nvml.play(H200)
+    watched.nvml.change(0, memory_used=40 * GIB)
+    with (watched.folder / "daemon.log").open("ab") as log:
+        apart = watched.child(
+            *(*APART, sys.executable, "-P", "-m", "pfid", "daemon", "--config", watched.config),
+            env=watched.environ,
+            stderr=log,
+        )
+    view = until_answered(watched, last_is(0, lambda g: g.holders == ()))
+    assert view.gpus[0].last.memory_used_bytes == 40 * GIB
+
+    def orphans():
+        return verdict(watched, "gpu_memory_orphaned", uuid(0))
+
+    assert watched.until("a verdict", orphans, within_s=30) == ("unknown", "memory_unknown")
+    watched.nvml.run_on(0, 1, 40 * GIB)  # also the number of the first process in here
+    until(watched, "a holder", last_is(0, lambda g: g.holders))
+    (holder,) = gpus(watched).gpus[0].holders
+    assert (holder.visible, holder.username, holder.run_id) == (None, "", None)
+    hidden = ("unknown", "holders_hidden")
+    watched.until("that it is hidden", lambda: orphans() == hidden, within_s=60)
+    assert apart.poll() is None
+
+
+def until_answered(box, wanted):
+    """Like ``until``, for a daemon that may not listen yet."""
+    box.until("the daemon", box.socket.exists)
+    return until(box, "the card", wanted)
 
 
 def test_memory_still_held_after_a_run_ended_keeps_its_name(watched):
