@@ -23,6 +23,7 @@ from pfid.policy.telling import given_up, notice, wait_s, worth_telling
 from pfid.spec.notice import Notice
 from pfid.wire.notify import NotifyOrder, NotifyReport
 from pfid.workers.notify_channels import PROBLEM_CHARS, Channel, channels
+from pfid.workers.notify_command import end_running
 from pfid.workers.notify_queue import EventQueue
 
 LOOK_EVERY_S: Final = 0.5
@@ -121,11 +122,13 @@ def main() -> None:
         thread.start()
     while not _over_within(min(order.hung_s / 4, LOOK_AT_HANGS_S)):
         if [teller for teller in tellers if teller.hangs(order.hung_s)]:  # each is to be said
+            end_running()
             os._exit(EXIT_HUNG)
     over.set()
     ends_at = time.monotonic() + FINISH_S
     for thread in threads:
         thread.join(max(ends_at - time.monotonic(), 0.0))
+    end_running()
     os._exit(0)  # a channel that hangs is not waited for any longer
 
 

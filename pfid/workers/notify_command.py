@@ -1,5 +1,6 @@
 """An operator's program with a notice on its stdin, within bounds of time and of what it says."""
 
+import contextlib
 import os
 import select
 import signal
@@ -10,6 +11,15 @@ from typing import Final
 TIMEOUT_S: Final = 20.0
 TAIL_BYTES: Final = 800
 _CHUNK_BYTES: Final = 64 * 1024
+_running: Final[set[int]] = set()
+"""Process groups of programs that are waited for now."""
+
+
+def end_running() -> None:
+    """Kill what is waited for, and what it started: nobody will wait for it any more."""
+    for pid in tuple(_running):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(pid, signal.SIGKILL)
 
 
 def run(command: list[str], notice: bytes, timeout_s: float = TIMEOUT_S) -> tuple[int, str]:
@@ -35,13 +45,17 @@ def run(command: list[str], notice: bytes, timeout_s: float = TIMEOUT_S) -> tupl
         )
     finally:
         os.close(stdin)
-    with process:
-        tail = _watched(process, time.monotonic() + timeout_s)
-        if tail is None:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-            raise TimeoutError(f"{command[0]} did not end within {timeout_s:g} s")
-        return process.wait(), tail.decode(errors="replace").strip()
+    _running.add(process.pid)
+    try:
+        with process:
+            tail = _watched(process, time.monotonic() + timeout_s)
+            if tail is None:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+                raise TimeoutError(f"{command[0]} did not end within {timeout_s:g} s")
+            return process.wait(), tail.decode(errors="replace").strip()
+    finally:
+        _running.discard(process.pid)
 
 
 def _watched(process: "subprocess.Popen[bytes]", ends_at_s: float) -> bytes | None:

@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -333,6 +334,29 @@ def test_a_state_file_made_anew_is_told_from_its_beginning(notifier, state, webh
     event = state.event()
     notifier(webhook=webhook.url)
     until("the notice", lambda: ids(webhook) == [event])
+
+
+def test_a_program_that_is_still_at_it_ends_with_the_notifier(notifier, state, tmp_path):
+    at_it = tmp_path / "at-it"
+    script = tmp_path / "tell"
+    script.write_text(
+        f"#!/bin/sh\nsleep 1000 &\necho $$ $! > {at_it}.new\nmv {at_it}.new {at_it}\nwait\n"
+    )
+    script.chmod(0o755)
+    process = notifier(command=[str(script)])
+    following(tmp_path, "command")
+    state.event()
+    pids = until("it is at it", lambda: at_it.read_text().split())
+    process.close()
+    until("both are gone", lambda: not any(alive(pid) for pid in pids))
+    assert json.loads((tmp_path / "told.json").read_text())["command"] == 0, "it is told again"
+
+
+def alive(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
 
 
 def test_a_notice_that_is_being_taken_is_not_told_again(notifier, state, tmp_path):
