@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 IMPLEMENTATIONS = {"cpython": "CPython", "pypy": "PyPy"}
 HEADERS = ("METADATA", "PKG-INFO", "")
+LINES_MAX = 3_000
+LINE_MAX_BYTES = 16_384
 
 
 def answer(_: dict[str, object]) -> dict[str, object]:
@@ -84,10 +86,11 @@ def _read(place: str) -> tuple[str | None, str | None]:
     return None, None
 
 
-def _named(lines: BinaryIO) -> tuple[str | None, str | None]:
-    """What stands before the first empty line."""
+def _named(file: BinaryIO) -> tuple[str | None, str | None]:
+    """What stands before the first empty line; a header without an end is none."""
     said: dict[bytes, str] = {}
-    for line in lines:
+    for _ in range(LINES_MAX):
+        line = file.readline(LINE_MAX_BYTES)
         key, _, value = line.partition(b":")
         if not line.strip():
             break

@@ -139,6 +139,15 @@ def test_an_import_hook_that_knows_of_distributions_is_asked(site, tmp_path):
     assert said["distributions"]["late"] == "2"
 
 
+def test_a_header_without_an_end_ends(site):
+    endless = site.folder / "endless-1.dist-info"
+    endless.mkdir()
+    (endless / "METADATA").symlink_to("/dev/zero")
+    said, _ = asked(site.folder)
+    assert said["distributions"]["late"] == "2"
+    assert "endless" not in said["distributions"]
+
+
 def test_what_is_no_text_is_told_as_far_as_it_is_one(site):
     site.put("bytes-1.dist-info/METADATA", b"Name: bytes\nVersion: 1\xff\n")
     said, _ = asked(site.folder)
