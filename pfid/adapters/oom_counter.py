@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Final
 
 _MOUNT: Final = Path("/sys/fs/cgroup")
-_READ_BYTES: Final = 64 * 1024
+_READ_BYTES: Final = 16 * 1024
+_COUNT: Final = b"\noom_kill "
 
 
 class OomCounter:
@@ -79,7 +80,8 @@ def _count(fd: int | None) -> int | None:
     if fd is None:
         return None
     with contextlib.suppress(OSError, ValueError):
-        for line in os.pread(fd, _READ_BYTES, 0).splitlines():
-            if line.startswith(b"oom_kill "):
-                return int(line[9:])
+        said = b"\n" + os.pread(fd, _READ_BYTES, 0)
+        at = said.find(_COUNT)
+        if at >= 0:
+            return int(said[at + len(_COUNT) :].split(b"\n", 1)[0])
     return None

@@ -6,31 +6,23 @@ It fires when the process ends, also while it is an unreaped zombie, for any use
 import contextlib
 import os
 import select
-import threading
-from collections.abc import Callable
+from typing import Final
 
-from pfid.adapters.clocks import SystemClock
-
-OnDeath = Callable[[int, float, float], None]
-"""Gets token, wall time and monotonic time; called in the poller's thread, in order of deaths."""
+_MS: Final = 0.001
+AT_ONCE: Final = 64
+"""Deaths taken at a time; the others come with the next."""
 
 
 class PidfdPoller:
-    """Waits for deaths in a thread of its own. Descriptors stay their owner's."""
+    """Waits for deaths, in the thread of whoever asks. Descriptors stay their owner's."""
 
-    def __init__(self, on_death: OnDeath) -> None:
-        """Prepare; nothing waits yet."""
-        self._on_death = on_death
-        self._clock = SystemClock()
+    def __init__(self) -> None:
+        """Watch nothing yet."""
         self._tokens: dict[int, int] = {}
         self._epoll = select.epoll()
-        self._stop_fd = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
-        self._epoll.register(self._stop_fd, select.EPOLLIN)
-        self._thread = threading.Thread(target=self._wait, name="pidfd poller", daemon=True)
-
-    def start(self) -> None:
-        """Begin to wait."""
-        self._thread.start()
+        self._wake_fd = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+        # Edge-triggered: each wake counts once, and nobody has to read it away.
+        self._epoll.register(self._wake_fd, select.EPOLLIN | select.EPOLLET)
 
     def watch(self, token: int, pidfd: int) -> None:
         """Report the death of the process behind ``pidfd`` once, as ``token``.
@@ -46,20 +38,26 @@ class PidfdPoller:
             with contextlib.suppress(OSError):
                 self._epoll.unregister(pidfd)
 
-    def close(self) -> None:
-        """Stop waiting."""
-        os.eventfd_write(self._stop_fd, 1)
-        if self._thread.ident is not None:
-            self._thread.join()
-        self._epoll.close()
-        os.close(self._stop_fd)
+    def wait(self, timeout_s: float) -> list[int]:
+        """Wait for deaths, for a wake or for so many whole milliseconds; 0 only looks.
 
-    def _wait(self) -> None:
-        while True:
-            for fd, _ in self._epoll.poll():
-                if fd == self._stop_fd:
-                    return
-                token = self._tokens.get(fd)
+        Returns:
+            The tokens of those that ended, in the order in which they did.
+        """
+        dead: list[int] = []
+        for fd, _ in self._epoll.poll(timeout_s // _MS * _MS, AT_ONCE):
+            token = self._tokens.get(fd)
+            if token is not None:
                 self.unwatch(fd)
-                if token is not None:
-                    self._on_death(token, self._clock.now_s(), self._clock.monotonic_s())
+                dead.append(token)
+        return dead
+
+    def wake(self) -> None:
+        """Have the wait that is going on, or the next one, end; from any thread."""
+        with contextlib.suppress(BlockingIOError):  # it stands at its most: ready as it is
+            os.eventfd_write(self._wake_fd, 1)
+
+    def close(self) -> None:
+        """Watch nothing any more."""
+        self._epoll.close()
+        os.close(self._wake_fd)

@@ -58,7 +58,16 @@ class IoReading(NamedTuple):
 class HeldProcess:
     """One process, held by descriptors; they mean it and no other for ever."""
 
-    __slots__ = ("_io_fd", "_last", "_last_line", "_may_see_status", "_stat_fd", "pid", "pidfd")
+    __slots__ = (
+        "_io_fd",
+        "_last",
+        "_last_line",
+        "_may_see_status",
+        "_reaped",
+        "_stat_fd",
+        "pid",
+        "pidfd",
+    )
 
     def __init__(self, pid: int, pidfd: int, stat_fd: int) -> None:
         """Take both descriptors over."""
@@ -67,12 +76,13 @@ class HeldProcess:
         self._stat_fd = stat_fd
         self._io_fd = _open_io(pid) if stat_fd >= 0 else None
         self._may_see_status = False
+        self._reaped = False
         self._last_line = b""
         self._last: Reading | None = None
 
     def read(self) -> Reading | None:
         """Read it; None once it is gone (reaped)."""
-        if self._stat_fd < 0:
+        if self._stat_fd < 0 or self._reaped:
             return None
         try:
             line = os.pread(self._stat_fd, _LINE_BYTES, 0)
@@ -100,6 +110,7 @@ class HeldProcess:
         line does, to those who may trace it.
         """
         if (known := exit_status(self.pidfd)) is not None:
+            self._reaped = True
             return known.exit_code, known.signal
         reading = self.read()
         if reading is None or reading.wait_status is None:

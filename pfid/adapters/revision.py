@@ -3,11 +3,11 @@
 import json
 import re
 from functools import lru_cache
-from importlib import metadata
 from pathlib import Path
 from typing import Final
 
 import pfid
+from pfid.workers.installed import told
 
 SHOWN_DIGITS: Final = 12
 UNKNOWN: Final = "unknown"
@@ -29,9 +29,9 @@ def running_version() -> str:
 def _installed() -> str:
     """What the installer wrote down (PEP 610): only of an installation from a repository."""
     try:
-        text = metadata.distribution("pfid").read_text("direct_url.json")
-        said = json.loads(text or "{}").get("vcs_info", {}).get("commit_id", "")
-    except (metadata.PackageNotFoundError, ValueError, AttributeError, OSError):
+        text = told("pfid", "direct_url.json") or "{}"
+        said = json.loads(text).get("vcs_info", {}).get("commit_id", "")
+    except (ValueError, AttributeError):
         return ""
     return _commit(said)
 

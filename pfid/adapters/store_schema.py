@@ -68,6 +68,8 @@ def statements(change: Change) -> list[Statement]:
 
 def key(change: Change) -> tuple[Any, ...]:
     """What a later change of the same key makes void; used while nothing can be written."""
+    if isinstance(change, PutEvent):  # of all the most, and somebody waits for them
+        return ("PutEvent", change.event_id)
     match change:
         case PutRun(run_id=r) | PutSteps(run_id=r) | DropStreams(run_id=r) | DropSteps(run_id=r):
             return (type(change).__name__, r)
@@ -77,8 +79,6 @@ def key(change: Change) -> tuple[Any, ...]:
             return ("Gpu", u)
         case PutSettling(check=c):
             return ("PutSettling", c)
-        case PutEvent(event_id=e):
-            return ("PutEvent", e)
         case Expire():
             return ("Expire",)
 

@@ -3,7 +3,6 @@
 import contextlib
 import gc
 import os
-import queue
 import resource
 import signal
 import sys
@@ -14,10 +13,10 @@ from typing import Final
 
 from pfid.adapters.clocks import SystemClock
 from pfid.adapters.control_server import ControlServer
+from pfid.adapters.inbox import Inbox
 from pfid.adapters.memory_room import MemoryRooms
 from pfid.adapters.oom_counter import OomCounter
 from pfid.adapters.own_log import OwnLog
-from pfid.adapters.pidfd_poll import PidfdPoller
 from pfid.adapters.process_table import ProcessTable
 from pfid.adapters.revision import running_version
 from pfid.adapters.run_history import RunHistory
@@ -91,7 +90,6 @@ class Daemon:
     core: Core
     parts: Parts
     store: Store
-    poller: PidfdPoller
     reader: ReaderJoint
     gates: Gates
     proving: Proving
@@ -102,7 +100,7 @@ class Daemon:
     scheduler: Scheduler
     notify: SystemdNotify
     log: OwnLog
-    inbox: "queue.SimpleQueue[Message]"
+    inbox: Inbox[Message]
     passed: list[tuple[str, int]] = field(default_factory=list)
     engine_started_s: float = 0.0
 
@@ -129,7 +127,6 @@ class Daemon:
         if self.store.problem:
             self.log.say("critical", "state file", problem=self.store.problem)
         self.store.start()
-        self.poller.start()
         self.parts.resuming.resume(restored, self.passed)
         self.reader.owner.start()
         self.gpus.start()
@@ -169,7 +166,7 @@ class Daemon:
 
     def _take_signals(self) -> None:
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            # SimpleQueue.put is safe here; Event.set and Queue.put can deadlock in a handler.
+            # Inbox.put is safe here; Event.set and Queue.put can deadlock in a handler.
             signal.signal(number, lambda n, _: self.inbox.put(Signalled(number=n)))
 
     def _stop(self) -> None:
@@ -180,7 +177,6 @@ class Daemon:
         if self.page is not None:
             self.page.close()
             self.page.server.stop()
-        self.poller.close()
         self.reader.owner.close(timeout_s=5.0)
         self.gpus.close(timeout_s=8.0)
         self.proving.close()
@@ -193,6 +189,7 @@ class Daemon:
                 "error", "not everything could be written", place=str(self.place.state_dir)
             )
         self.notify.close()
+        self.inbox.close()
 
 
 def build(place: Place, config: Config, environ: MutableMapping[str, str]) -> Daemon:
@@ -210,7 +207,9 @@ def build(place: Place, config: Config, environ: MutableMapping[str, str]) -> Da
     # A thread that wants to speak waits so long at most for one that computes.
     sys.setswitchinterval(SWITCH_S)
     log = OwnLog()
-    inbox: queue.SimpleQueue[Message] = queue.SimpleQueue()
+    inbox: Inbox[Message] = Inbox(
+        lambda token, at_s, mono_s: Died(token=token, at_s=at_s, monotonic_s=mono_s)
+    )
     post = inbox.put
     notify = SystemdNotify(environ.get("NOTIFY_SOCKET", ""))
     watchdog_s = watchdog_interval_s(environ, os.getpid())
@@ -220,9 +219,6 @@ def build(place: Place, config: Config, environ: MutableMapping[str, str]) -> Da
         folder.mkdir(mode=0o755, parents=True, exist_ok=True)
     state = StateFile(path=place.state_dir / STATE_FILE, local=place.engine_of is None)
     store = Store(state, _store_events(post))
-    poller = PidfdPoller(
-        lambda token, at_s, mono_s: post(Died(token=token, at_s=at_s, monotonic_s=mono_s))
-    )
     reader = ReaderJoint(post)
     page = page_joint(place, config, log)
     embedded = place.engine_of is not None
@@ -238,7 +234,7 @@ def build(place: Place, config: Config, environ: MutableMapping[str, str]) -> Da
         ports=Ports(
             clock=SystemClock(),
             processes=processes,
-            deaths=poller,
+            deaths=inbox,
             oom=OomCounter(),
             memory=MemoryRooms(),
             store=StoreJoint(store, None if place.history is None else RunHistory(place.history)),
@@ -300,7 +296,6 @@ def build(place: Place, config: Config, environ: MutableMapping[str, str]) -> Da
         core=core,
         parts=parts,
         store=store,
-        poller=poller,
         reader=reader,
         gates=gates,
         proving=proving,

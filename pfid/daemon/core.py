@@ -30,6 +30,8 @@ REMEMBERED_EVENTS: Final = 1000
 
 def public(transition: Transition) -> Transition:
     """A transition without what belongs to the run's owner alone."""
+    if not transition.verdict.evidence:
+        return transition
     return replace(transition, verdict=replace(transition.verdict, evidence=()))
 
 

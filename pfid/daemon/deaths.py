@@ -131,17 +131,20 @@ class Deaths:
             run.regime_while_alive = _regime(run)
         run.end = end
         run.state = state_of(Signs(end=end))
-        if first_time:
-            self._ended(run)
-        self._judging.poke(run, ("run",))
-        self._judging.life_due(run)
         self._core.touch(run)
-
-    def _ended(self, run: TrackedRun) -> None:
+        self._judging.life_changed(run)
+        if not first_time:
+            self._judging.life_told(run)
+            return
         now_s = self._core.monotonic_s()
+        self._core.due.set(("ended", run.run_id), now_s)
+        self._core.due.set(("final", run.run_id), now_s + (1.0 if run.streams else 0.1))
+
+    def ended(self, run: TrackedRun) -> None:
+        """Do what an end brings with it, once it is on its way to the disk."""
+        self._judging.life_told(run)
         if not run.drained:
             self._reading.drain(run)
-        self._core.due.set(("final", run.run_id), now_s + (1.0 if run.streams else 0.1))
 
     def reconsider(self, run: TrackedRun) -> None:
         """Classify the end again: the log or the operator has said more."""

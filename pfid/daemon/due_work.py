@@ -75,6 +75,8 @@ class DueWork:
     def _for_run(self, kind: str, run: TrackedRun) -> None:
         if kind == "judge":
             self._parts.judging.run_due(run)
+        elif kind == "ended":
+            self._parts.deaths.ended(run)
         elif kind == "drained":
             self._parts.deaths.drained(run)
         elif kind == "final":

@@ -43,7 +43,8 @@ OVERDUE_LEAST_S: Final = 30.0
 REGIME_CHECK: Final = "step_time_regime"
 GPU_PORT: Final = "gpus"
 GPUS_SUBJECT: Final = "gpus"
-_TIMELESS: Final = frozenset({"run", "steps", "log", "gates", "clock", GPU_PORT})
+LIFE_PORT: Final = "run"
+_TIMELESS: Final = frozenset({LIFE_PORT, "steps", "log", "gates", "clock", GPU_PORT})
 """Ports that say by themselves whether a check asked them for the time."""
 
 
@@ -70,11 +71,16 @@ class Judging:
 
     def poke(self, run: TrackedRun, ports: Collection[str] = ()) -> None:
         """New evidence: checks that read one of ``ports`` are due now, the others in cadence."""
-        core = self._core
         run.changed()
+        self._look_again(run, ports)
+
+    def _look_again(self, run: TrackedRun, ports: Collection[str]) -> None:
+        core = self._core
         now_s = core.monotonic_s()
         for check in core.checks.run:
             judged = self._of(run, check)
+            if judged.seen == run.version:
+                continue
             waits_s = 0.0 if any(p in check.reads for p in ports) else check.cadence_s
             ran_s = judged.ran_s
             due_s = now_s if ran_s is None else min(judged.due_s, max(now_s, ran_s + waits_s))
@@ -96,12 +102,21 @@ class Judging:
         """Run every check of the run that is due."""
         self._run_due(run, self._core.checks.run)
 
-    def life_due(self, run: TrackedRun) -> None:
-        """Run the checks that are about the run's life alone; the others go on being due.
+    def life_changed(self, run: TrackedRun) -> None:
+        """Run our checks that are about the run's life alone; the others wait for ``life_told``.
 
         A death waits for nobody: what it means is told before what else it makes worth a look.
         """
-        self._run_due(run, [c for c in self._core.checks.run if set(c.reads) == {"run"}])
+        run.changed()
+        checks = self._core.checks.run
+        about_life = [c for c in checks if c.reads == (LIFE_PORT,) and not isinstance(c, CheckInfo)]
+        for check in about_life:
+            self._of(run, check).due_s = 0.0
+        self._run_due(run, about_life)
+
+    def life_told(self, run: TrackedRun) -> None:
+        """Have the others look that read of the run's life and have not seen it yet."""
+        self._look_again(run, (LIFE_PORT,))
 
     def _run_due(self, run: TrackedRun, checks: Collection[Judgeable]) -> None:
         core = self._core

@@ -39,6 +39,7 @@ from pfid.daemon.messages import (
 )
 from pfid.daemon.own_health import OwnHealth
 from pfid.daemon.parts import Parts
+from pfid.daemon.ports import Inbox
 from pfid.daemon.requests import Acts, Requests, cannot_write
 from pfid.domain.names import RunId
 from pfid.domain.snapshot import Snapshot
@@ -61,7 +62,7 @@ class Loop:
     def __init__(
         self,
         parts: Parts,
-        inbox: "queue.SimpleQueue[Message]",
+        inbox: Inbox,
         hooks: Hooks,
         *,
         watchdog_s: float | None = None,
@@ -154,11 +155,8 @@ class Loop:
             self._next_breath_s = now_s + BREATH_S / BREATH_SHARE
 
     def _first(self) -> Message | None:
-        wait_s = self._wait_s()
         try:
-            if wait_s <= 0:
-                return self._inbox.get_nowait()
-            return self._inbox.get(timeout=wait_s)
+            return self._inbox.get(timeout=max(0.0, self._wait_s()))
         except queue.Empty:
             return None
 

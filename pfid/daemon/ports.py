@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from pfid.daemon.messages import Message
 from pfid.domain.identity import Identified
 from pfid.domain.process_stat import ProcStat
 from pfid.policy.baseline import EarlierRun
@@ -11,6 +12,22 @@ from pfid.spec.ports.clock import ClockPort
 from pfid.wire.control import Reply
 from pfid.wire.reader import Order
 from pfid.wire.stored import Change, RunBody, StoredEvent
+
+
+class Inbox(Protocol):
+    """Where every message arrives; one thread takes them."""
+
+    def get(self, timeout: float) -> Message:
+        """Take the next; raises queue.Empty if none came in so many seconds."""
+        ...
+
+    def get_nowait(self) -> Message:
+        """Take the next; raises queue.Empty if there is none."""
+        ...
+
+    def empty(self) -> bool:
+        """Whether there is nothing to take."""
+        ...
 
 
 class ProcessReading(Protocol):

@@ -1,7 +1,7 @@
 """The ports a check may read, gathered. A port that was not set up raises when touched."""
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn, cast
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Final, NoReturn, cast
 
 from pfid.domain.errors import PortNotSetUpError
 from pfid.domain.verdict import BOX, Entity
@@ -144,3 +144,27 @@ class World:
     known_answers: "FactsPort[KnownAnswersFacts]" = _not_set_up("known_answers")  # noqa: RUF009
     corpus: "FactsPort[CorpusFacts | None]" = _not_set_up("corpus")  # noqa: RUF009 - frozen
     overlap: "FactsPort[OverlapFacts | None]" = _not_set_up("overlap")  # noqa: RUF009 - frozen
+
+    if not TYPE_CHECKING:  # the checker reads the fields
+        # Only what is given is set: a daemon makes a world for each look at each run, of which it
+        # has six ports of three dozen.
+
+        def __init__(self, **given: object) -> None:
+            """Set up these ports and no others.
+
+            Raises:
+                TypeError: if there is no such port.
+            """
+            if not given.keys() <= _NOT_GIVEN.keys():
+                raise TypeError(f"a world has no {', '.join(given.keys() - _NOT_GIVEN.keys())}")
+            for name, port in given.items():
+                object.__setattr__(self, name, port)
+
+        def __getattr__(self, name: str) -> object:
+            """What stands where nothing was given."""
+            if name in _NOT_GIVEN:
+                return _NOT_GIVEN[name]
+            raise AttributeError(f"a world has no {name}")
+
+
+_NOT_GIVEN: Final[dict[str, Any]] = {port.name: port.default for port in fields(World)}

@@ -13,31 +13,30 @@ from collections.abc import Iterator
 _KINDS = (".dist-info", ".egg-info")
 
 
-def told(file: str, distribution: str = "") -> Iterator[str]:
-    """Text of ``file`` of every distribution that has one, in the order of ``sys.path``.
-
-    Args:
-        file: its name.
-        distribution: as its folder's name begins before the version; every one if not given.
-    """
-    begin = f"{distribution}-" if distribution else ""
-    for place in sys.path:
-        try:
-            names = os.listdir(place or ".")
-        except OSError:
-            continue
-        for name in names:
-            if name.startswith(begin) and name.lower().endswith(_KINDS):
-                text = _text(os.path.join(place, name, file))
-                if text is not None:
-                    yield text
+def told(distribution: str, file: str) -> str | None:
+    """Text of ``file`` of the distribution that is imported; None where there is none."""
+    folder = next((f for f, name in _folders() if name.startswith(f"{distribution}-")), None)
+    return None if folder is None else _text(os.path.join(folder, file))
 
 
 def may_have_entry_points(group: str) -> bool:
     """Whether any distribution names this group, or lies where only the library finds it."""
     if any(map(_knows_more, sys.meta_path)) or any(map(_is_packed, sys.path)):
         return True
-    return any(group in text for text in told("entry_points.txt"))
+    texts = (_text(os.path.join(folder, "entry_points.txt")) for folder, _ in _folders())
+    return any(group in (text or "") for text in texts)
+
+
+def _folders() -> Iterator[tuple[str, str]]:
+    """Place and name of each one's folder, in the order of ``sys.path``."""
+    for place in sys.path:
+        try:
+            names = os.listdir(place or ".")
+        except OSError:
+            continue
+        for name in names:
+            if name.lower().endswith(_KINDS):
+                yield os.path.join(place, name), name
 
 
 def _knows_more(finder: object) -> bool:

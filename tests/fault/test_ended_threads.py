@@ -9,7 +9,6 @@ import pytest
 
 FAULTS = {
     "control": "pfid.adapters.control_server:ControlServer._accept",
-    "pidfd poller": "pfid.adapters.pidfd_poll:PidfdPoller._wait",
     "pfid.workers.log_reader": "pfid.adapters.worker_owner:WorkerOwner._look_at_worker",
     "store": "pfid.adapters.store:Store._work",
     "jobs": "pfid.adapters.scheduler:_DaemonThreadExecutor._work",

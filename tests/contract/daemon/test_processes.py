@@ -1,7 +1,6 @@
-"""Real processes through kept descriptors, one epoll and the kernel's counters."""
+"""Real processes through kept descriptors and the kernel's counters."""
 
 import os
-import queue
 import signal
 import subprocess
 import sys
@@ -10,7 +9,6 @@ import time
 import pytest
 
 from pfid.adapters.oom_counter import OomCounter
-from pfid.adapters.pidfd_poll import PidfdPoller
 from pfid.adapters.process_table import ProcessTable, pid_of
 
 
@@ -20,53 +18,6 @@ def child():
     yield process
     process.kill()
     process.wait()
-
-
-@pytest.fixture
-def poller():
-    deaths: queue.Queue[int] = queue.Queue()
-    made = PidfdPoller(lambda token, *_: deaths.put(token))
-    made.deaths = deaths
-    made.start()
-    yield made
-    made.close()
-
-
-def test_deaths_come_once_each_under_their_token(poller):
-    processes = [subprocess.Popen(["sleep", "600"]) for _ in range(20)]
-    fds = [os.pidfd_open(p.pid) for p in processes]
-    for token, fd in enumerate(fds):
-        poller.watch(token, fd)
-    for process in processes:
-        process.kill()
-    assert {poller.deaths.get(timeout=20) for _ in processes} == set(range(20))
-    for process, fd in zip(processes, fds, strict=True):
-        process.wait()
-        os.close(fd)
-    assert poller.deaths.empty()
-
-
-def test_a_process_that_has_ended_already_is_reported_at_once(poller):
-    done = subprocess.Popen(["true"])
-    fd = os.pidfd_open(done.pid)
-    done.wait()
-    poller.watch(5, fd)
-    assert poller.deaths.get(timeout=20) == 5
-    os.close(fd)
-
-
-def test_what_is_not_watched_any_more_is_not_reported(poller, child):
-    fd = os.pidfd_open(child.pid)
-    poller.watch(1, fd)
-    poller.unwatch(fd)
-    poller.unwatch(fd)
-    child.kill()
-    child.wait()
-    again = os.pidfd_open(os.getppid())
-    poller.watch(2, fd)
-    assert poller.deaths.get(timeout=20) == 2
-    os.close(fd)
-    os.close(again)
 
 
 def test_a_held_process_is_read_until_it_is_reaped_and_tells_how_it_ended(child):
@@ -166,3 +117,20 @@ def test_the_kernels_oom_count_is_read_afresh_and_unknown_where_it_is_not(tmp_pa
 
 def test_this_kernel_counts_oom_kills():
     assert OomCounter().box() is not None
+
+
+@pytest.mark.parametrize(
+    ("said", "count"),
+    [
+        ("oom_kill 5\nlast 1\n", 5),
+        ("oom_kill_disable 1\nunder_oom 0\noom_kill 2\n", 2),
+        ("low 0\noom 7\noom_kill 3\noom_group_kill 9\n", 3),
+        ("x" * 9_000 + " 1\noom_kill 4", 4),
+        ("zoom_kill 8\noom_killer 6\n", None),
+        ("oom_kill many\n", None),
+        ("", None),
+    ],
+)
+def test_the_count_is_read_out_of_whatever_stands_around_it(tmp_path, said, count):
+    (tmp_path / "vmstat").write_text(said)
+    assert OomCounter(proc=tmp_path).box() == count

@@ -1,5 +1,6 @@
 """The loop with a clock in our hands."""
 
+import importlib
 import queue
 import signal
 from types import SimpleNamespace
@@ -53,7 +54,7 @@ from pfid.wire.control import (
     StopIntent,
 )
 from pfid.wire.plugins import CheckInfo
-from pfid.wire.stored import PutEvent, StoredEvent, unpack
+from pfid.wire.stored import PutEvent, PutRun, StoredEvent, unpack
 
 
 class Clock:
@@ -281,6 +282,41 @@ def test_an_ended_run_is_called_defunct_only_while_nobody_collects_it(world, col
     world.turn(seconds=5.0)
     assert run.final
     assert run.defunct is not collected
+
+
+def _shipped(name):
+    (check,) = importlib.import_module(f"pfid_plugins.watch.{name}").pfid_checks()
+    return check
+
+
+def test_what_a_death_means_is_told_before_anything_else_it_brings_is_done():
+    gone, stalled = _shipped("run_gone"), _shipped("run_stalled")
+    gates = tuple(
+        Gate(check=c.name, stage="watch", state=GateState.PROVEN, proven_to=ProvenTo())
+        for c in (gone, stalled)
+    )
+    world = World(Checks(run=(gone, stalled), gates=gates))
+    world.register()
+    world.turn(seconds=1.0)
+    (member,) = world.core.members.values()
+    run = world.core.runs["n-1"]
+    member.held.status = lambda: (None, 9)
+    stalled_before, done = run.judged["run_stalled"], []
+    parts, looked_s = world.loop._parts, stalled_before.ran_s
+    parts.reading.drain = lambda _: done.append("drained")
+    submit = world.core.ports.store.submit
+    world.core.ports.store.submit = lambda c: (done.append("written"), submit(c))[1]
+    world.turn(Died(token=member.token, at_s=world.clock.wall, monotonic_s=world.clock.mono))
+    told = [c.body for c in world.submitted[-1] if isinstance(c, PutEvent)]
+    assert len(told) == 1, "run_gone says it, once"
+    assert any(isinstance(c, PutRun) and c.ended_at_s is not None for c in world.submitted[-1])
+    assert done == ["written"]
+    assert run.judged["run_stalled"].ran_s == looked_s
+    ran_s = run.judged["run_gone"].ran_s
+    world.turn(seconds=0.01)
+    assert done[:2] == ["written", "drained"]
+    assert run.judged["run_stalled"].ran_s > looked_s, "it reads of the run's life as well"
+    assert run.judged["run_gone"].ran_s == ran_s, "it has seen it"
 
 
 def test_one_message_that_cannot_be_handled_does_not_stop_the_loop(world):

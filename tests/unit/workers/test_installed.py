@@ -72,11 +72,15 @@ def test_a_plugin_that_only_an_import_hook_knows_is_found(tmp_path, monkeypatch)
     assert ("acme", "acme_checks", "1.2") in found()
 
 
-def test_the_text_of_one_distribution_is_its_own(site):
-    install(site / "acme-1.2.dist-info")
+def test_the_text_of_a_distribution_is_that_of_the_one_which_is_imported(site, tmp_path_factory):
     install(site / "acme_extra-1.2.dist-info")
-    (site / "acme-1.2.dist-info" / "direct_url.json").write_text("{}")
     (site / "acme_extra-1.2.dist-info" / "direct_url.json").write_bytes(b"\xff")
-    assert list(told("direct_url.json", "acme")) == ["{}"]
-    assert list(told("direct_url.json", "acme_extra")) == [], "what is no text tells nothing"
-    assert list(told("METADATA", "nobody")) == []
+    assert told("acme_extra", "direct_url.json") is None, "what is no text tells nothing"
+    assert told("acme", "direct_url.json") is None
+    later = tmp_path_factory.mktemp("later")
+    install(later / "acme-1.1.dist-info")
+    (later / "acme-1.1.dist-info" / "direct_url.json").write_text("{}")
+    sys.path.insert(1, str(later))
+    assert told("acme", "direct_url.json") == "{}"
+    install(site / "acme-1.2.dist-info")
+    assert told("acme", "direct_url.json") is None, "the first has none, and hides the other"
