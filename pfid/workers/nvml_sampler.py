@@ -20,7 +20,7 @@ LOOK_AGAIN_S: Final = 60.0
 """A GPU that is gone may come back only after the library was opened anew."""
 LOOK_AGAIN_MAX_S: Final = 600.0
 """One that never answers, since this process may not talk to it, is not looked for every minute."""
-LISTEN_AGAIN_S: Final = 5.0
+LISTEN_AGAIN_S: Final = 2.0
 VERSION_CHARS: Final = 40
 
 
@@ -111,7 +111,8 @@ class NvmlSampler:
         if any(changed) or not self._facts_told:
             facts, self._facts_told = tuple(d.told for d in self._devices), True
         lost = tuple(d.facts.uuid for d in self._devices if d.lost)
-        if self._events.broken and monotonic_s >= self._listen_due_s:
+        back = any(d.deaf is AbsentReason.LOST and not d.lost for d in self._devices)
+        if (self._events.broken or back) and monotonic_s >= self._listen_due_s:
             self._listen()
             self._facts_told = False
         return GpuReading(samples=samples, facts=facts, lost=lost, xids=xids)

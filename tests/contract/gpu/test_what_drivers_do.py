@@ -97,6 +97,7 @@ def test_a_field_may_hold_its_whole_number_in_any_width(nvml, sampler, kind, kno
     assert sample.power_source is expected
 
 
+@pytest.mark.full
 def test_an_energy_counter_of_the_whole_module_is_not_this_cards(nvml, sampler):
     nvml.play({**H200_IDLE, "module": 120_000})
     watching = sampler()
@@ -161,6 +162,7 @@ def test_a_driver_counts_the_gpus_of_its_start_so_the_bus_has_it_started_anew(
     assert watching.worker.counters.starts == 1
 
 
+@pytest.mark.full
 def test_a_lost_card_does_not_make_pfid_deaf_for_the_others(nvml, sampler):
     """Once a card is lost, waiting for events fails at once, whatever the other cards say."""
     nvml.play(H200, H200, H200)
@@ -172,6 +174,11 @@ def test_a_lost_card_does_not_make_pfid_deaf_for_the_others(nvml, sampler):
     nvml.xid(2, 31)
     (event,) = watching.read(lambda r: r.xids).xids
     assert (event.uuid, event.code) == (uuid(2), 31)
+    nvml.change(0, state=0)
+    watching.read(lambda r: r.facts and XIDS not in r.facts[0].absent)
+    nvml.xid(0, 43)
+    (event,) = watching.read(lambda r: r.xids).xids
+    assert (event.uuid, event.code) == (FIRST, 43)
 
 
 @pytest.mark.parametrize(
@@ -199,6 +206,7 @@ def test_two_samplers_on_one_box_both_read_and_are_both_told(nvml, sampler):
         assert watching.read(lambda r: r.xids).xids[0].code == 43
 
 
+@pytest.mark.full
 def test_a_sampler_that_is_stopped_is_replaced(nvml, sampler):
     nvml.play(H200)
     watching = sampler()
