@@ -16,7 +16,8 @@ Blind spot: these are gross faults; gates that see them may miss finer ones. A m
 section does not name is not driven.
 
 When it fires: add prompts whose good answers have the property (long ones for length), or a section
-for the check that looks at it. If the evaluation is not meant to see it, do not declare it.
+for the check that looks at it, or mend the metric that could not be driven: the lines say why. If
+the evaluation is not meant to see it, do not declare it.
 """
 
 from collections.abc import Iterable

@@ -11,6 +11,7 @@ looks whole.
 When it fires: look at the bad records below, each with its line. If repeats came without a number,
 map `records.fields.seed` or `repeat`; if two runs were written into one file, give each its own; if
 the evaluation was cut short, finish it. Then write the true count under `arms.candidate.declared`.
+If both arms answer the same, look which file each is, and whether the adapter was loaded at all.
 """
 
 from collections import Counter
@@ -105,7 +106,9 @@ def judge(seen: Seen, limits: object) -> Verdict:
     """Decide, purely."""
     del limits
     doubt = next((d for d in ORDER if d in seen.doubts), Doubt.NONE)
-    code = doubt.value or ("arms_alike" if seen.alike else "records_complete")
+    code = doubt.value or "records_complete"
+    if seen.alike and doubt in (Doubt.NONE, Doubt.NOT_DECLARED):
+        code = "arms_alike"
     figures: dict[str, tuple[float | None, str]] = {}
     for place, (_, good, bad, declared) in zip(
         ("candidate", "baseline"), seen.counts, strict=False
@@ -156,6 +159,8 @@ def controls(limits: object) -> Iterable[Control]:
     nine = arm([*ten[:9], record(9, "Porto.")], "baseline")
     yield _control("both arms but for one answer", "records_complete", arm(ten), nine)
     yield _control("one file twice", "arms_alike", arm(ten), arm(ten, "baseline"))
+    unsaid = arm(ten, "baseline", declared=None)
+    yield _control("one file twice, undeclared", "arms_alike", arm(ten), unsaid)
     yield _control("one lone answer", "records_complete", arm(ten[:1]), arm(ten[:1], "baseline"))
     yield _control("baseline short", "records_missing", arm(ten), arm(ten[:9], declared=10))
 

@@ -1,6 +1,9 @@
 """Plots of an evaluation as inline SVG: values of both arms, intervals, jitter beside a trip point.
 
-They take the page's own colours and need neither a script nor a plotting library.
+They take the page's own colours and need neither a script nor a plotting library. A report has
+axes in seconds over decades, and matplotlib for them where its extra is installed; here are three
+forms, each from nothing to its largest value, and a judgement must look the same wherever it is
+made: with the extra and without it there would be two drawings of the evidence.
 """
 
 from collections.abc import Sequence
