@@ -31,6 +31,10 @@ class Described(Protocol):
         """How loudly it fails."""
         ...
 
+
+class Graded(Described, Protocol):
+    """Likewise, and which of its reasons are less loud."""
+
     @property
     def milder(self) -> Mapping[str, Severity]:
         """Reasons that fail less loudly."""
@@ -54,7 +58,7 @@ def transition(
 
 
 def verdict_view(
-    check: Described,
+    check: Graded,
     settling: Settling,
     *,
     last_run_s: float,
