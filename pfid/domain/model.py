@@ -158,6 +158,8 @@ class ModelShape:
         head_norms: whether queries and keys have norms; None likewise.
         layer_norms: whether norms subtract a mean and are one operation, which keeps their input
             as it is and no float32 copy.
+        norms_biased: whether norms have a bias, as only torch's own have, which are one operation;
+            None if tensors are not listed.
         learned: parameters of positions that may be learned beside the embedding.
         untold: why the configuration alone does not give the sizes, "" where it does.
         notes: what was met on the way, by code: contradictions, false friends.
@@ -183,6 +185,7 @@ class ModelShape:
     norms_behind: int | None = None
     head_norms: bool | None = None
     layer_norms: bool = False
+    norms_biased: bool | None = None
     learned: int = 0
     untold: str = ""
     notes: tuple[tuple[str, str], ...] = ()

@@ -13,6 +13,7 @@ _TOWER: Final = re.compile(r"(?:^|\.)(?:visual|vision_\w+|vision|audio_\w+|audio
 _MTP: Final = re.compile(r"(?:^|\.)(?:mtp|nextn|mtp_layers|mtp_block)\b")
 _LAYER: Final = re.compile(r"^(?P<prefix>(?:\w+\.)*?(?:layers|h|blocks))\.\d+\.")
 _NORM: Final = re.compile(r"(?:norm\w*|ln_\w+|layernorm)\.weight$")
+_NORM_BIAS: Final = re.compile(r"(?:norm\w*|ln_\w+|layernorm)\.bias$")
 _HEAD_NORM: Final = re.compile(r"(?:^|[._])(?:q|k|v|query|key)_?(?:layer)?norm")
 _BEHIND: Final = re.compile(r"post_?(?:feedforward|feed_forward|ffn|mlp|moe)")
 _SINK: Final = re.compile(r"\.(?:\w*_)?sinks?(?:_bias)?$")
@@ -58,26 +59,30 @@ def text_prefix(names: Iterable[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class LayerNorms:
-    """Norms of the widest layer: of the residual's width, of them behind it, and of heads."""
+    """Norms of the widest layer: of the residual's width, of those behind it, of heads; biases."""
 
     wide: int | None
     behind: int | None
     heads: bool | None
+    biased: bool | None
 
 
 def layer_norms(names: Iterable[str], prefix: str) -> LayerNorms:
     """Which norms the tensors of the decoder's layers name."""
     layers: dict[str, set[str]] = {}
+    biased = False
     for name in names:
         if prefix and name.startswith(f"{prefix}."):
             number, _, rest = name.removeprefix(f"{prefix}.").partition(".")
+            biased = biased or _NORM_BIAS.search(rest) is not None
             if rest.endswith("norm.weight") or _NORM.search(rest):
                 layers.setdefault(number, set()).add(rest)
     if not layers:
-        return LayerNorms(None, None, None)
+        return LayerNorms(None, None, None, None)
     heads = {rest for found in layers.values() for rest in found if _HEAD_NORM.search(rest)}
     widest = max((found - heads for found in layers.values()), key=len)
-    return LayerNorms(len(widest), sum(bool(_BEHIND.search(n)) for n in widest), bool(heads))
+    behind = sum(bool(_BEHIND.search(n)) for n in widest)
+    return LayerNorms(len(widest), behind, bool(heads), biased)
 
 
 def has_sinks(names: Iterable[str]) -> bool:

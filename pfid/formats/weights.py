@@ -77,6 +77,7 @@ def weights_of(index: Index | None, shards: Sequence[Shard]) -> Weights:
         norms=norms.wide,
         norms_behind=norms.behind,
         head_norms=norms.heads,
+        norms_biased=norms.biased,
         sinks=has_sinks(names) if listed else None,
         fused_experts=sum(t.size_bytes for t in tensors if _is_fused(t)),
         notes=tuple(_contradictions(index, tensors, read=read).items()),

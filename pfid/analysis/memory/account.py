@@ -81,10 +81,16 @@ def _joined(shape: ModelShape, weights: Weights) -> ModelShape:
         shape = replace(shape, layers=tuple(_with_sinks(layer) for layer in shape.layers))
     return replace(
         shape,
-        norms=weights.norms or shape.norms,
+        norms=_most(weights.norms, shape.norms),
         norms_behind=shape.norms_behind if weights.norms_behind is None else weights.norms_behind,
         head_norms=weights.head_norms if shape.head_norms is None else shape.head_norms,
+        norms_biased=weights.norms_biased,
     )
+
+
+def _most(named: int | None, told: int | None) -> int | None:
+    """Norms without a weight have no name."""
+    return max((n for n in (named, told) if n), default=None)
 
 
 def _with_sinks(layer: Layer) -> Layer:

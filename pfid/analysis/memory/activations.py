@@ -79,16 +79,20 @@ def layer_bytes(layer: Layer, shape: ModelShape, plan: Plan) -> LayerBytes:
 def _norms(layer: Layer, of: _Of) -> Bytes:
     """A norm keeps its input in float32; where its weight trains, its results as well.
 
-    Behind a feed-forward it is through before the worst moment of the layer. One that subtracts a
-    mean is one operation, or written out in float32 with one copy more.
+    Behind a feed-forward it is through before the worst moment of the layer; behind the two
+    branches of one (dense and experts side by side) only the last is. One that subtracts a
+    mean is one operation where it has a bias; without, it may be written out in float32 with one
+    copy more.
     """
     least = (layer.attention is not None or layer.recurrence is not None) + 0
     least += (layer.feed.dense > 0) + (layer.feed.experts > 0)
     told, behind = of.shape.norms, of.shape.norms_behind
-    low = least - 1 if told is None else told - (behind or 0)
+    low = least - 1 if told is None else told - min(behind or 0, 1)
     high = told or least + MORE_NORMS
     each = Bytes(8, 10) if of.trains else exactly(4)
-    if of.shape.layer_norms:
+    if of.shape.layer_norms and of.shape.norms_biased:
+        each = exactly(4) if of.trains else exactly(2)
+    elif of.shape.layer_norms:
         each = Bytes(4, 14) if of.trains else Bytes(2, 10)
     return Bytes(max(0, low) * each.low, high * each.high).times(of.shape.hidden)
 
@@ -132,7 +136,7 @@ def _attention_beside(a: Attention, of: _Of) -> Bytes:
     if not _is_eager(a, of.plan):
         return plain
     scores = a.heads * of.plan.sequence
-    each = Bytes(1.5, 2.25).times(of.width) if a.sinks else Bytes(2 * FLOAT - of.width, 2 * FLOAT)
+    each = Bytes(1.6, 2.05).times(of.width) if a.sinks else Bytes(2 * FLOAT - of.width, 2 * FLOAT)
     return plain + each.times(scores)
 
 

@@ -22,9 +22,10 @@ CONTEXT: Final = Bytes(0.35 * GIB, 0.75 * GIB)
 """What a CUDA context and its libraries hold before the first tensor."""
 SLACK: Final = Bytes(0.0, 0.08)
 """What the caching allocator holds and nobody uses, as share of what comes and goes."""
-LOGITS: Final = Bytes(HALF + 2 * FLOAT, HALF + 3 * FLOAT)
-"""Bytes a logit while a loss in float32 goes backward: rounded, log-softmax, its gradients."""
-SOFT_CAP: Final = Bytes(2 * HALF, 4 * HALF)
+LOGITS: Final = Bytes(HALF + 2.25 * FLOAT, HALF + 2.75 * FLOAT)
+"""Bytes a logit while a loss in float32 goes backward: rounded, log-softmax, its gradients, of
+which the last is rounded when it comes (12.0 by the slope over vocabulary and tokens)."""
+SOFT_CAP: Final = Bytes(HALF, 2 * HALF)
 """More of them where the logits pass a soft cap."""
 
 

@@ -20,6 +20,8 @@ from pfid.formats.model_config.recurrence import recurrence_of
 from pfid.formats.model_config.towers import towers_of
 from pfid.formats.model_config.untold import learned_positions, untold
 
+HEAD_NORMS = ("use_qk_norm", "qk_norm", "qk_layernorm", "enable_moe_block")
+"""Flags of classes whose queries and keys have norms."""
 MEAN_NORMS = ("layer_norm_eps", "layer_norm_epsilon", "norm_epsilon")
 MTP = ("mtp_num_hidden_layers", "num_nextn_predict_layers", "num_mtp_layers", "n_mtp_layers")
 
@@ -65,7 +67,7 @@ def read_config(raw: dict[str, Any], source: str = "config.json") -> ModelShape:
         norms=_norms(text),
         norms_behind=None if _norms(text) is None else 1,
         layer_norms=text.has(*MEAN_NORMS) and "rms_norm_eps" not in text,
-        head_norms=True if text.flag("use_qk_norm", "qk_norm", "qk_layernorm") else None,
+        head_norms=True if text.flag(*HEAD_NORMS) else None,
         untold=why,
         learned=learned_positions(text, hidden),
         notes=(

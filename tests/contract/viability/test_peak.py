@@ -4,14 +4,19 @@ import pytest
 from tracked_peak import RANK, families, tracked
 
 from pfid.analysis.memory.account import account
-from pfid.analysis.memory.peak import CONTEXT, SLACK
+from pfid.analysis.memory.peak import CONTEXT
 from pfid.domain.training_plan import Loss, Method, Plan
 from pfid.formats.model_config.read import read_config
 from pfid.formats.safetensors import Index
 from pfid.formats.weights import weights_of
 
 pytestmark = [pytest.mark.full, pytest.mark.torch]
-SHARE_MAX = 0.15
+EXPERTS = {"mixtral", "gpt_oss", "glm4_moe", "deepseek_v3", "qwen3_moe", "gemma4"}
+SHARE_MAX = {False: 0.15, True: 0.17}
+"""Half of the bounds' width as a share of their middle, allocator slack included: without and with
+experts. Two layers of nothing but activations; a model's weights make it narrower."""
+MIDDLE_OFF_MAX = 0.12
+"""How far the middle of the bounds may lie from the peak of a family that taught nothing."""
 FULL, LORA, QLORA = Method.FULL, Method.LORA, Method.QLORA
 SQUARE, LONG, MANY = (2, 2048), (1, 4096), (4, 1024)
 ADJUSTED = [
@@ -23,6 +28,9 @@ ADJUSTED = [
     ("gemma2", FULL, True, SQUARE),
     ("gpt_oss", FULL, False, SQUARE),
     ("lfm2", FULL, True, SQUARE),
+    ("starcoder2", FULL, True, SQUARE),
+    ("gemma4", LORA, True, SQUARE),
+    ("gemma4", FULL, False, SQUARE),
 ]
 """Families whose measurements taught the account what modules keep."""
 HELD_OUT = [
@@ -34,6 +42,9 @@ HELD_OUT = [
     ("gpt2", FULL, False, SQUARE),
     ("glm4_moe", LORA, False, SQUARE),
     ("deepseek_v3", FULL, True, SQUARE),
+    ("qwen3", LORA, True, SQUARE),
+    ("olmo2", FULL, False, SQUARE),
+    ("qwen3_moe", LORA, True, SQUARE),
 ]
 """Families that no constant and no structure was ever adjusted to; one that is leaves this list.
 
@@ -65,7 +76,9 @@ def test_the_tracked_peak_lies_within_bounds_that_decide(family, method, checkpo
     low = found.whole.low - CONTEXT.low
     high = found.whole.high - CONTEXT.high
     assert low <= peak <= high, (round(low / 2**20), round(peak / 2**20), round(high / 2**20))
-    assert (high - low) / (high + low) <= SHARE_MAX + SLACK.high / 2
+    assert (high - low) / (high + low) <= SHARE_MAX[family in EXPERTS]
+    if (family, method, checkpointing, shape) in HELD_OUT:
+        assert abs((low + high) / 2 - peak) / peak <= MIDDLE_OFF_MAX
 
 
 def test_families_that_are_held_out_taught_nothing():

@@ -161,6 +161,26 @@ def families():
             intermediate_size=4096, n_shared_experts=1, head_dim=128, **experts, **routed,
             **small, **wide,
         ),
+        "qwen3": t.Qwen3Config(
+            hidden_size=2048, intermediate_size=6144, head_dim=128, **small, **wide
+        ),
+        "olmo2": t.Olmo2Config(**plain, **small, **wide),
+        "starcoder2": t.Starcoder2Config(
+            **plain, **small, **wide, sliding_window=None, residual_dropout=0.0,
+            embedding_dropout=0.0,
+        ),
+        "stablelm": t.StableLmConfig(hidden_size=2048, intermediate_size=5632, **small, **wide),
+        "qwen3_moe": t.Qwen3MoeConfig(
+            hidden_size=1024, moe_intermediate_size=512, num_experts=32, num_experts_per_tok=4,
+            head_dim=128, **small, **wide,
+        ),
+        "gemma4": t.Gemma4TextConfig(
+            hidden_size=1408, intermediate_size=1056, head_dim=128, global_head_dim=256,
+            num_attention_heads=8, num_key_value_heads=4, num_global_key_value_heads=1,
+            enable_moe_block=True, num_experts=16, top_k_experts=4, moe_intermediate_size=352,
+            layer_types=["sliding_attention", "full_attention"], sliding_window=512,
+            attention_k_eq_v=True, hidden_size_per_layer_input=0, **small,
+        ),
         "deepseek_v3": t.DeepseekV3Config(
             intermediate_size=4096, q_lora_rank=512, kv_lora_rank=256, qk_nope_head_dim=64,
             qk_rope_head_dim=32, v_head_dim=96, num_attention_heads=16, num_key_value_heads=16,
