@@ -19,7 +19,7 @@ from pfid.domain.verdict import Entity, EntityKind
 from pfid.formats.exposition import ReadSample, samples
 from pfid.policy.control_drive import FarEnd, Shown
 from pfid.policy.hysteresis import Settling
-from pfid.policy.views import Described, transition, verdict_view
+from pfid.policy.views import Graded, transition, verdict_view
 from pfid.spec.check import Stage
 from pfid.spec.fakes import CONTROL_RUN
 
@@ -41,7 +41,7 @@ def far_end(render: Render) -> FarEnd:
     back from the snapshot's JSON, which is what the commands print.
     """
 
-    def drive(check: Described, settling: Settling, entity: Entity, wall_s: float) -> Shown | None:
+    def drive(check: Graded, settling: Settling, entity: Entity, wall_s: float) -> Shown | None:
         announced = transition(check, settling, wall_s, Origin.SELFTEST)
         if announced is None or announced.verdict != settling.settled:
             raise NotAnnouncedError(f"{check.name}: the verdict changed and no event was made")
@@ -54,7 +54,7 @@ def far_end(render: Render) -> FarEnd:
     return drive
 
 
-def _snapshot(check: Described, settling: Settling, entity: Entity, wall_s: float) -> Snapshot:
+def _snapshot(check: Graded, settling: Settling, entity: Entity, wall_s: float) -> Snapshot:
     view = verdict_view(check, settling, last_run_s=wall_s, synthetic=True)
     return Snapshot(
         at_s=wall_s,

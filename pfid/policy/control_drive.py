@@ -10,7 +10,7 @@ from pfid.domain.verdict import BOX, Entity, Verdict
 from pfid.policy.evaluate import attempt
 from pfid.policy.hysteresis import Settling, settle
 from pfid.policy.sabotage import as_declared
-from pfid.policy.views import Described
+from pfid.policy.views import Graded
 from pfid.spec.check import AnyCheck
 from pfid.spec.control import Control
 
@@ -28,7 +28,7 @@ class Shown:
     reasons: tuple[str, ...] = ()
 
 
-FarEnd = Callable[[Described, Settling, Entity, float], Shown | None]
+FarEnd = Callable[[Graded, Settling, Entity, float], Shown | None]
 """Takes check, settled state, an entity and the wall time; announces, shows, renders, reads back.
 
 Returns what the text of the page says about that entity; None if it says nothing. Raises if what
