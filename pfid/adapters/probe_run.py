@@ -149,7 +149,7 @@ class _Listening:
     def _take(self, answer: Answer, process: ProbeProcess) -> ProbeEnd | None:
         """One line; returns the end if it is one."""
         if answer.said is None and not answer.rubbish:
-            return _without_a_word(process)
+            return _without_a_word(process, greeted=self._greeted)
         event = (answer.said or {}).get("event")
         if not self._greeted:
             # what a site's start-up prints comes before the greeting, and is nobody's answer
@@ -193,7 +193,7 @@ def _last_word(said: Mapping[str, Any], process: ProbeProcess) -> ProbeEnd:
     return ProbeEnd(ending=ending, reason=reason, why=why, last_words=process.last_words())
 
 
-def _without_a_word(process: ProbeProcess) -> ProbeEnd:
+def _without_a_word(process: ProbeProcess, *, greeted: bool) -> ProbeEnd:
     status = process.wait_status(STATUS_S)
     words = process.last_words()
     said = words.splitlines()[-1] if words else ""
@@ -206,7 +206,8 @@ def _without_a_word(process: ProbeProcess) -> ProbeEnd:
             ending=Ending.KILLED, reason=_signal_name(-status), why=why, last_words=words
         )
     if status == 0:
-        why = "it ended as if all were well, without an answer; is that a Python interpreter?"
+        why = "it ended as if all were well, without an answer; "
+        why += "did the step call os._exit?" if greeted else "is that a Python interpreter?"
         return ProbeEnd(ending=Ending.RUBBISH, why=why, last_words=words)
     why = said or f"it ended with status {status} and no word"
     return ProbeEnd(ending=Ending.FAILED, reason=f"status {status}", why=why, last_words=words)

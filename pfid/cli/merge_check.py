@@ -9,6 +9,7 @@ import click
 from pfid.bootstrap.stage_judging import ready
 from pfid.cli.chosen_config import chosen_config
 from pfid.cli.exit_codes import EXITS
+from pfid.cli.finite import FiniteRange
 from pfid.cli.output import emit_json, facts, note
 from pfid.cli.shapes import verdict_json, verdicts_json
 from pfid.formats.untrusted import printable
@@ -42,7 +43,7 @@ def _names(_: click.Context, __: click.Parameter, value: str) -> tuple[str, ...]
 )
 @click.option(
     "--share",
-    type=click.FloatRange(-100, 100),
+    type=FiniteRange(-100, 100),
     default=1.0,
     metavar="N",
     help="How much of the adapter was merged on purpose. [default: 1, all of it]",

@@ -13,6 +13,7 @@ from pfid.analysis.length_records import records_of
 from pfid.analysis.regime import Regime, read_regime
 from pfid.analysis.scaling import Timing, fit
 from pfid.analysis.shape_weighting import weigh
+from pfid.cli.finite import FiniteRange
 from pfid.cli.fit_report import Observed, Shapes, agrees, fit_json, print_fit
 from pfid.cli.output import Exit, emit_json
 from pfid.cli.probe_options import BATCH, COLUMN, FIELD, LENGTHS, MAX_LENGTH, ORDERS, given
@@ -49,7 +50,7 @@ from pfid.formats.timing_points import Point, TimingsError, parse_file, parse_in
 )
 @click.option(
     "--observed",
-    type=click.FloatRange(min=0, min_open=True),
+    type=FiniteRange(min=0, min_open=True),
     metavar="SECONDS",
     help="Seconds per step that a run takes.",
 )

@@ -11,6 +11,7 @@ from pfid.analysis.regime import Regime, read_regime
 from pfid.analysis.scaling import Timing, fit
 from pfid.bootstrap.scaling import sweep_of
 from pfid.bootstrap.step_probe import TINY, StepProbeError, StepSaid
+from pfid.cli.finite import FiniteRange
 from pfid.cli.fit_report import fit_json, print_fit
 from pfid.cli.output import Exit, emit_json, facts
 from pfid.cli.probe_loss_head import loss_facts, loss_json, loss_of
@@ -36,7 +37,7 @@ from pfid.cli.trace_tables import print_report
 @WIDTHS_OPTION
 @click.option(
     "--padding",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    type=FiniteRange(0, 1, min_open=True, max_open=True),
     default=0.5,
     show_default=True,
     metavar="SHARE",

@@ -19,6 +19,7 @@ from pfid.bootstrap.reconstruct import (
     from_logs,
     from_source,
 )
+from pfid.cli.finite import FiniteRange
 from pfid.cli.output import Cell, Exit, emit_json, note, table
 from pfid.cli.provenance_text import shown
 from pfid.domain.errors import PfidError
@@ -71,7 +72,7 @@ EVIDENCE: Final = {
 @click.option(
     "--expect-step",
     "expected_s",
-    type=click.FloatRange(0, min_open=True),
+    type=FiniteRange(0, min_open=True),
     metavar="SECONDS",
     help="How long a step should have taken.",
 )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 import pfid
+from pfid.cli.finite import FiniteRange
 from pfid.cli.prose import folded
 from pfid.domain.errors import ExecError, LaunchError, PfidError
 from pfid.domain.names import RUN_NAME_MAX_CHARS
@@ -72,7 +73,7 @@ def _name(_: click.Context, __: click.Parameter, value: str | None) -> str | Non
 @click.option(
     "--expect-step",
     "expect_step_s",
-    type=click.FloatRange(0, min_open=True),
+    type=FiniteRange(0, min_open=True),
     metavar="SECONDS",
     help="How long a step should take.",
 )

@@ -6,6 +6,7 @@ from typing import Any, Final, TypeVar
 import click
 
 from pfid.bootstrap.step_probe import TINY, Event, StepAsk, StepSaid, run_step_probe
+from pfid.cli.finite import FiniteRange
 from pfid.cli.gathering import gathered
 from pfid.cli.output import note
 
@@ -37,11 +38,11 @@ def _shared(*, batch: int, warmup: int, least_warmup: int) -> tuple[Callable[[An
         ),
         click.option("--gpu", metavar="UUID", help="The card to measure on, by uuid or index."),
         click.option(
-            "--step-timeout", type=click.FloatRange(min=1), default=600.0, show_default=True,
+            "--step-timeout", type=FiniteRange(min=1), default=600.0, show_default=True,
             metavar="S", help="Longest wait for one step or one import.",
         ),
         click.option(
-            "--timeout", type=click.FloatRange(min=1), default=3_600.0, show_default=True,
+            "--timeout", type=FiniteRange(min=1), default=3_600.0, show_default=True,
             metavar="S", help="Longest everything may take.",
         ),
         click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),

@@ -6,6 +6,7 @@ import sys
 import click
 
 from pfid.cli.exit_codes import Exit
+from pfid.cli.finite import FiniteRange
 from pfid.cli.output import emit_json, error, note, say
 from pfid.domain.errors import PfidError
 
@@ -18,7 +19,7 @@ _WHY_MAX_CHARS = 500
 @click.option(
     "--grace",
     "grace_s",
-    type=click.FloatRange(0, 86_400),
+    type=FiniteRange(0, 86_400),
     default=30.0,
     show_default=True,
     metavar="SECONDS",

@@ -10,6 +10,7 @@ import click
 from pfid.analysis.flag_taken import FLAGS
 from pfid.analysis.kernel_launches import Expectation
 from pfid.cli.exit_codes import Exit
+from pfid.cli.finite import FiniteRange
 from pfid.cli.output import emit_json, error
 from pfid.cli.trace_averages import report_of_averages
 from pfid.cli.trace_diff import diff_report, print_diff
@@ -45,7 +46,7 @@ def command() -> None:
 @JSON
 @click.option("--capability", metavar="X.Y", help="The device's, where the trace tells none.")
 @click.option(
-    "--wall", type=click.FloatRange(min=0, min_open=True), help="Seconds of wall clock traced."
+    "--wall", type=FiniteRange(min=0, min_open=True), help="Seconds of wall clock traced."
 )
 @click.option("--by", type=click.Choice(["step"]), help="Print the table by ProfilerStep# too.")
 @click.option(

@@ -14,6 +14,7 @@ from pfid.cli.trace_provenance import Bound, provenance_notes
 from pfid.cli.trace_reading import ReadTrace
 from pfid.domain.kernel import KernelClass
 from pfid.formats.kernel_names.capability import Device
+from pfid.formats.trace.collected import HOST_CATEGORIES
 
 Note = tuple[str, str]
 WORTH_SAYING: Final = 0.01
@@ -87,9 +88,17 @@ def _no_device_rows(facts: Facts) -> Note:
                 " launches of the host are no kernels, so there is no table"
             ),
         )
+    if seen & HOST_CATEGORIES:
+        return (
+            "cpu_only",
+            "CPU-only profile: there are no device rows, so there is no kernel table",
+        )
     return (
-        "cpu_only",
-        "CPU-only profile: there are no device rows, so there is no kernel table",
+        "not_torch",
+        (
+            "no event of it is one that torch's profiler writes; another tool's trace may have its"
+            " device time in rows that are not known here"
+        ),
     )
 
 

@@ -52,7 +52,7 @@ def read_file(name: str) -> ReadTrace | ReadAverages:
         first = _first(blocks)
         if first.lstrip(_SPACE)[:1] in (b"{", b"["):
             return _trace(source, chain((first,), blocks))
-        return _averages(name, first, blocks)
+        return _averages(source, first, blocks)
     except OSError as problem:
         raise TraceError(f"{name}: cannot be read ({problem.strerror or problem})") from problem
 
@@ -89,12 +89,17 @@ def _trace(source: TraceBytes, blocks: Iterator[bytes]) -> ReadTrace:
     )
 
 
-def _averages(name: str, first: bytes, blocks: Iterator[bytes]) -> ReadAverages:
+def _averages(source: TraceBytes, first: bytes, blocks: Iterator[bytes]) -> ReadAverages:
+    name = source.name
     text = bytearray(first)
     for block in blocks:
         text += block
         if len(text) > TEXT_MAX_BYTES:
             break
+    if source.broken is not None:
+        raise TraceError(f"{name}: {source.broken}")
+    if not text.strip(_SPACE):
+        raise TraceError(f"{name}: is empty")
     averages = read_averages(text.decode("utf-8", "replace"))
     if averages is None:
         raise TraceError(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from pfid.cli.finite import FiniteRange
 from pfid.cli.output import Exit, emit_json, error, facts, note, say
 from pfid.cli.times import rfc3339
 from pfid.domain.serving import ServingEnd, Shape
@@ -59,7 +60,7 @@ def _url(_: click.Context, __: click.Parameter, value: str) -> str:
 @click.option(
     "--deadline",
     "deadline_s",
-    type=click.FloatRange(1, 86_400),
+    type=FiniteRange(1, 86_400),
     default=900.0,
     show_default=True,
     metavar="SECONDS",
@@ -68,7 +69,7 @@ def _url(_: click.Context, __: click.Parameter, value: str) -> str:
 @click.option(
     "--grace",
     "grace_s",
-    type=click.FloatRange(0, 3_600),
+    type=FiniteRange(0, 3_600),
     default=15.0,
     show_default=True,
     metavar="SECONDS",

@@ -24,6 +24,10 @@ OPERATORS: Final = frozenset(
 """Host operators that tell which way experts were computed (a config's string does not)."""
 WITNESSES: Final = ("cpu_op", "cuda_runtime", "cuda_driver", "cuda_profiler_range")
 """Categories whose presence tells an empty trace of a GPU from one of the host alone."""
+HOST_CATEGORIES: Final = frozenset(
+    {"cpu_op", "user_annotation", "python_function", "cpu_instant_event", "fwdbwd", "overhead"}
+)
+"""Categories that torch's profiler writes without any GPU."""
 _STEP_DIGITS: Final = 16
 Row = tuple[int, int, bytes, bytes]
 """Kernel, track, ts and dur; the last two as written."""

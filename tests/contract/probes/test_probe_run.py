@@ -76,7 +76,7 @@ def gone(pid):
         ("os.kill(os.getpid(), signal.SIGSEGV)", Ending.KILLED, "ended by SIGSEGV"),
         ("os.kill(os.getpid(), signal.SIGKILL)", Ending.KILLED, "ended by SIGKILL"),
         ("os._exit(7)", Ending.FAILED, "status 7"),
-        ("os._exit(0)", Ending.RUBBISH, "without an answer"),
+        ("os._exit(0)", Ending.RUBBISH, "without an answer; did the step call os._exit?"),
         (
             "from . import channel; os.write(channel._FD[0], b'Segment 3\\n')",
             Ending.RUBBISH,

@@ -204,13 +204,45 @@ def test_a_missing_file_does_not_hide_the_others(trace, tmp_path):
     assert "none.json" in result.stderr
 
 
-@pytest.mark.parametrize("text", ["", "step 1\n", '{"a": 1}', "{"])
-def test_what_is_no_trace_is_named_and_why(tmp_path, text):
+@pytest.mark.parametrize(
+    ("raw", "why"),
+    [
+        (b"", "is empty"),
+        (b" \r\n", "is empty"),
+        (b"step 1\n", "neither JSON"),
+        (b'{"a": 1}', "without a list of events"),
+        (b"{", "without a list of events"),
+        (gzip.compress(b"")[:10], "ends in its middle"),
+        (gzip.compress(b"x" * 99)[:12], "ends in its middle"),
+        (b"\x1f\x8b\x08\x00" + b"\xff" * 40, "gzip data is damaged"),
+    ],
+)
+def test_what_is_no_trace_is_named_and_why(tmp_path, raw, why):
     path = tmp_path / "x.json"
-    path.write_text(text)
+    path.write_bytes(raw)
     result = run(path)
     assert result.exit_code == 3
-    assert "x.json" in result.stderr
+    assert why in result.stderr.split("x.json: ")[1]
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        [],
+        [{"ph": "B", "cat": "PERF", "name": "a", "pid": 1, "tid": 1, "ts": 829}],
+        [{"ph": "X", "name": "fusion.3", "pid": 1, "tid": 2, "ts": 1, "dur": 5}],
+    ],
+)
+def test_a_trace_of_another_tool_is_not_said_to_be_of_a_cpu(tmp_path, events):
+    path = tmp_path / "other.json"
+    path.write_text(json.dumps({"traceEvents": events}))
+    _, notes = report(path, code=3)
+    assert list(notes) == ["not_torch"]
+
+
+@pytest.mark.parametrize("number", ["nan", "inf", "-inf", "1e999", "0"])
+def test_seconds_that_are_no_number_are_a_usage_error(trace, number):
+    assert run("--wall", number, trace(row(GEMM, 0, 5))).exit_code == 2
 
 
 def test_a_gzip_file_that_ends_in_its_middle_gives_what_it_holds(trace):
