@@ -11,6 +11,7 @@ import signal
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from threading import Event
 from types import TracebackType
 from typing import Final, Self
 
@@ -21,9 +22,23 @@ from pfid.domain.errors import PfidError
 TERM_S: Final = 2.0
 """Between asking and killing: it may hold a GPU."""
 TAIL_BYTES: Final = 4_000
+LOOK_S: Final = 0.25
+"""How long one that waits may not notice that all are to end."""
 _PIPE_BYTES: Final = 65_536
 ANSWER_FD: Final = 3
 _NOT_INHERITED: Final = frozenset({"NOTIFY_SOCKET", "LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES"})
+
+
+_over: Final = Event()
+
+
+def end_all() -> None:
+    """End every program that a thread of this process waits for, and each that it starts later.
+
+    For a process that is about to end: a thread that waits for a test suite is not to be waited
+    for when somebody pressed Ctrl-C.
+    """
+    _over.set()
 
 
 class CannotStartError(PfidError):
@@ -151,9 +166,9 @@ class BoundedProcess:
         ended = False
         while not ended and len(out) <= self._out_max_bytes:
             left_s = self._until_s - time.monotonic()
-            if left_s <= 0:
+            if left_s <= 0 or _over.is_set():
                 return out, tail, True
-            ready = _ready((*pipes, self._pidfd), left_s)
+            ready = _ready((*pipes, self._pidfd), min(left_s, LOOK_S))
             ended = self._pidfd in ready
             # A pipe holds no more than one reading: at the end, one empties it.
             for descriptor in [pipe for pipe in pipes if ended or pipe in ready]:

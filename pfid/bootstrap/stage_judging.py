@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final, Protocol
 
+from pfid.adapters.bounded_process import end_all
 from pfid.bootstrap.foreign_judging import ForeignChecks
 from pfid.bootstrap.selftest import Bench, merged, prove_gates, shipped_names, take_stock
 from pfid.config.model import Config
@@ -136,8 +137,16 @@ def judge_stage(world: World, how: Judging) -> tuple[Judged, ...]:
             return judged
 
         enabled = [one for one in chosen if one.gate.state is not GateState.DISABLED]
-        with ThreadPoolExecutor(AT_ONCE, thread_name_prefix=f"pfid-{how.stage.value}") as pool:
+        pool = ThreadPoolExecutor(AT_ONCE, thread_name_prefix=f"pfid-{how.stage.value}")
+        waits = True
+        try:
             judged = [*pool.map(judge, enabled)]
+        except KeyboardInterrupt:
+            end_all()
+            waits = False
+            raise
+        finally:
+            pool.shutdown(wait=waits, cancel_futures=not waits)
     for gate in (gate for gate in lost if how.asks(str(gate.check))):
         stand_in = _Lost(gate, how.stage)
         judged.append(_judged(stand_in, _unproven(gate), world, proven=False, how=how))
@@ -253,11 +262,11 @@ def paragraph_of(runbook: str, begins: str) -> str:
 def ready(judged: Sequence[Judged]) -> Outcome:
     """FAIL if anything fails, UNKNOWN if something required cannot be told, else PASS.
 
-    Where nothing applies nothing was looked at: that is UNKNOWN, and never good.
+    Where nothing passes nothing was seen to be good: that is UNKNOWN.
     """
     outcomes = [(j.view.outcome, j.required) for j in judged]
     if any(outcome is Outcome.FAIL for outcome, _ in outcomes):
         return Outcome.FAIL
     unknown = any(outcome is Outcome.UNKNOWN and required for outcome, required in outcomes)
-    looked = any(outcome is not Outcome.NOT_APPLICABLE for outcome, _ in outcomes)
-    return Outcome.UNKNOWN if unknown or not looked else Outcome.PASS
+    passes = any(outcome is Outcome.PASS for outcome, _ in outcomes)
+    return Outcome.PASS if passes and not unknown else Outcome.UNKNOWN

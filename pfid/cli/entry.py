@@ -97,9 +97,11 @@ class _LazyGroup(click.Group):
         except OutputLostError:
             raise
         except KeyboardInterrupt:
+            from pfid.cli.interrupted import leave_threads
             from pfid.cli.output import error
 
             error("interrupted")
+            leave_threads()
             ctx.exit(INTERRUPTED)
         except PfidError as problem:
             from pfid.cli.output import Exit, error

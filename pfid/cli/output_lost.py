@@ -83,6 +83,12 @@ def _fill_gaps() -> None:
     sys.stderr = sys.stderr or open(_STDERR, "w", closefd=False, encoding="utf-8")  # noqa: SIM115
 
 
+def is_ours(stream: Any) -> bool:
+    """Whether it is one of this process's own, guarded, and not what a test put there."""
+    buffer = getattr(stream, "buffer", None)
+    return isinstance(getattr(buffer, "raw", buffer), (_Stdout, _Stderr))
+
+
 def _is_plain(stream: Any) -> bool:
     """Whether it is as the interpreter made it, and not what a test put there."""
     return type(stream) is io.TextIOWrapper and isinstance(stream.buffer, _LAYERS)

@@ -3,11 +3,12 @@
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
-from pfid.adapters.bounded_process import CannotStartError, run_bounded
+from pfid.adapters.bounded_process import CannotStartError, end_all, run_bounded
 
 SCRIPT = """
 import sys
@@ -70,3 +71,19 @@ def test_no_descriptor_is_left_open():
         run_bounded(["/no/program"], {}, deadline_s=1)
     assert raised.value.missing
     assert len(list(Path("/proc/self/fd").iterdir())) == before
+
+
+def test_whoever_is_about_to_end_ends_what_its_threads_wait_for(monkeypatch):
+    monkeypatch.setattr("pfid.adapters.bounded_process._over", threading.Event())
+    came = []
+
+    def wait():
+        came.append(run_bounded(["/bin/sleep", "600"], {}, deadline_s=600))
+
+    threads = [threading.Thread(target=wait, daemon=True) for _ in range(2)]
+    threads[0].start()
+    end_all()
+    threads[1].start()
+    for thread in threads:
+        thread.join(30)
+    assert [(one.hung, one.signal) for one in came] == [(True, signal.SIGTERM)] * 2

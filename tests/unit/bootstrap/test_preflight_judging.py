@@ -40,6 +40,8 @@ def judged(outcome, *, required=True):
         ([judged(UNKNOWN), judged(FAIL)], FAIL),
         ([judged(PASS), judged(FAIL, required=False)], FAIL),
         ([], UNKNOWN),
+        ([judged(NA)], UNKNOWN),
+        ([judged(NA), judged(UNKNOWN, required=False)], UNKNOWN),
     ],
 )
 def test_readiness(seen, came):
