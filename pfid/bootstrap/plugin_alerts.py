@@ -22,7 +22,7 @@ from pfid.host.plugins import Registry
 from pfid.monitoring.control_tests import Shown
 from pfid.policy import control_drive
 from pfid.policy.hysteresis import Settling
-from pfid.policy.views import Described
+from pfid.policy.views import Graded
 from pfid.spec.check import Stage
 from pfid.wire.plugins import CheckInfo
 
@@ -40,7 +40,7 @@ class Pages:
     shown: dict[str, dict[tuple[Outcome, str, Entity], Shown]] = field(default_factory=dict)
 
     def far_end(
-        self, check: Described, settling: Settling, entity: Entity, wall_s: float
+        self, check: Graded, settling: Settling, entity: Entity, wall_s: float
     ) -> control_drive.Shown | None:
         """Show the settled verdict, keep the page, and say what stands there."""
         made: list[bytes] = []
