@@ -51,6 +51,7 @@ TURNS = 3
 POLITE_EVERY_S = 5.0
 LIMIT_MS = 25.0
 SLOW, SILENT = 10, 10
+SHARES = (0.5, 0.9, 0.99)
 NOBODY = "loop, nobody scrapes"
 POLITE = "loop, one scraper every 5 s"
 UNRELATED = "loop, unrelated server loaded"
@@ -130,7 +131,9 @@ def _daemon(runs: int, shim: Shim) -> None:
                 f"a daemon with {runs} real runs on {GPUS} GPUs; {SCRAPERS} scrapers, each every "
                 f"{SCRAPE_EVERY_S:g} s, {SLOW} slow-loris and {SILENT} silent clients"
             )
-            print(f"  {'milliseconds':<35}{'p50':>9}{'p99':>9}{'max':>9}{'p99 to nobody':>17}")
+            print(
+                f"  {'milliseconds':<35}{'p50':>9}{'p90':>9}{'p99':>9}{'max':>9}{'p99 to nobody':>17}"
+            )
             for name, values in rows.items():
                 _line(name, values, _rank(rows[NOBODY], 0.99))
             _line("scrape, alone", alone)
@@ -138,8 +141,9 @@ def _daemon(runs: int, shim: Shim) -> None:
                 loaded = name.removeprefix("loop, ")
                 _line(f"scrape, {loaded}", [1000 * s for s in report["seconds"]])
                 print(f"    scrapes {len(report['seconds'])}, failed {report['failed']}")
-            own = _rank(rows[PFID], 0.99) / _rank(rows[UNRELATED], 0.99)
-            print(f"  loop answers, p99, pfid scraped to the unrelated server scraped: {own:.2f}")
+            own = [_rank(rows[PFID], share) / _rank(rows[UNRELATED], share) for share in SHARES]
+            print("  pfid loaded to the unrelated server loaded, loop, p50, p90, p99:", end="")
+            print("".join(f" {ratio:.2f}" for ratio in own))
     finally:
         end(processes)
 
@@ -286,7 +290,7 @@ def _rank(values: list[float], share: float) -> float:
 
 
 def _line(name: str, values: list[float], beside: float | None = None) -> None:
-    figures = "".join(f"{_rank(values, share):9.2f}" for share in (0.5, 0.99, 1.0))
+    figures = "".join(f"{_rank(values, share):9.2f}" for share in (0.5, 0.9, 0.99, 1.0))
     ratio = "" if beside is None else f"{_rank(values, 0.99) / beside:17.2f}"
     print(f"  {name:<35}{figures}{ratio}")
 
