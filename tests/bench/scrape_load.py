@@ -131,9 +131,8 @@ def _daemon(runs: int, shim: Shim) -> None:
                 f"a daemon with {runs} real runs on {GPUS} GPUs; {SCRAPERS} scrapers, each every "
                 f"{SCRAPE_EVERY_S:g} s, {SLOW} slow-loris and {SILENT} silent clients"
             )
-            print(
-                f"  {'milliseconds':<35}{'p50':>9}{'p90':>9}{'p99':>9}{'max':>9}{'p99 to nobody':>17}"
-            )
+            heads = "".join(f"{head:>9}" for head in ("p50", "p90", "p99", "max"))
+            print(f"  {'milliseconds':<35}{heads}{'p99 to nobody':>17}")
             for name, values in rows.items():
                 _line(name, values, _rank(rows[NOBODY], 0.99))
             _line("scrape, alone", alone)
