@@ -2,6 +2,8 @@
 
 import os
 import shutil
+import subprocess
+import sys
 import textwrap
 
 import pytest
@@ -236,3 +238,42 @@ def test_plugins_without_a_sampler_cost_one_look(tmp_path, sampler):
     )
     assert watching.worker._wait_s() > 60
     assert starts(watching) == 1
+
+
+FULL = """
+import os, queue, sys
+from pfid.adapters.gpu_worker import GpuSaid, GpuSamplerGone, GpuWorker
+from pfid.wire.gpu import Read
+events, taken = queue.SimpleQueue(), []
+worker = GpuWorker(events.put, interval_s=0.1)
+try:
+    while True:
+        taken.append(os.open("/dev/null", os.O_RDONLY))
+except OSError as error:
+    print("full", error.errno, flush=True)
+worker.start()
+while not isinstance(said := events.get(timeout=20), GpuSamplerGone):
+    pass
+print(said.problem.value, flush=True)
+for fd in taken:
+    os.close(fd)
+while not (isinstance(said := events.get(timeout=20), GpuSaid) and isinstance(said.report, Read)):
+    pass
+print(len(said.report.samples), flush=True)
+worker.close()
+"""
+
+
+@pytest.mark.full
+def test_without_a_descriptor_left_there_is_no_sampler_until_there_is_one(nvml):
+    nvml.play(H200)
+    script = f"import resource\nresource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))\n{FULL}"
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env={**os.environ, **nvml.environ},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.stdout.splitlines() == ["full 24", "crashed", "1"], done.stderr
