@@ -90,6 +90,44 @@ def test_what_was_left_out_edited_or_unknown_is_seen(launched):
     assert found.absent == ("schema",)
 
 
+WRONG = """
+import os, sys
+sys.path.insert(0, os.environ["PFID_CHECKOUT"])
+from pfid.trainer import configured, observe
+configured("seed", 7)
+observe("seed", 7)
+configured("max_seq_len", 128)
+configured("mask.sha256", "m")
+configured("attn_implementation", "flex_attention")
+observe("resolved.attn_implementation", "sdpa")
+configured("experts_implementation", "grouped_mm")
+if os.fork() == 0:
+    observe("tokens.loss_delta", 0)
+    os._exit(0)
+os.wait()
+"""
+
+
+@pytest.mark.full
+def test_every_way_to_write_down_an_intention_is_told_apart(launched):
+    launched.write("train.py", WRONG)
+    launched.write("preflight.toml", '[provenance]\nauxiliary = ["gone.json"]\n')
+    launched.commit()
+    launched.write("train.py", WRONG + "pass\n")
+    launch(launched)
+    launched.write("train.py", WRONG)
+    found = manifest_facts(launched.project(SMOKE))
+    assert found.ended_well
+    assert not found.same_commit  # the commit is the same, the tree was not
+    assert [one.partition(":")[0] for one in found.own] == ["seed"]
+    assert "max_seq_len" in {one.partition(":")[0] for one in found.unobserved}
+    assert {one.partition(":")[0] for one in found.contradicted} >= {"mask.sha256"}
+    assert found.otherwise == ("attn_implementation: flex_attention was requested, sdpa it is",)
+    assert found.unresolved == ("experts_implementation",)
+    assert any(one.startswith("auxiliary ") and "missing" in one for one in found.unsampled)
+    assert found.steps == 0
+
+
 @pytest.mark.full
 def test_a_smoke_run_that_dies_shows_nothing(repository):
     repository.commit()
