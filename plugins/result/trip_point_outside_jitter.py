@@ -51,6 +51,10 @@ ANSWERS: Final = Answers(
             "outputs do not depend on the seed: runs of other seeds are no further samples",
         ),
         "too_few_repeats": (Outcome.UNKNOWN, "too few runs of the same seed to know the jitter"),
+        "runs_differ": (
+            Outcome.UNKNOWN,
+            "the runs were not measured alike: their spread is not the stack's jitter",
+        ),
         "rate_missing": (Outcome.UNKNOWN, "no record that names its seed has a rate's metric"),
         "not_configured": (Outcome.NOT_APPLICABLE, "the spec names no trip points"),
     }
@@ -72,6 +76,7 @@ class Seen:
 
     Attributes:
         points: trip points that are named.
+        mixed: fields of the instrument in which the runs were not measured alike.
         missing: those whose rate cannot be counted.
         repeats: runs of the same seed, in effect: one more than its degrees of freedom.
         distance_sds: from a rate to its trip point, in jitters, of the nearest; 0 if it is on it.
@@ -81,6 +86,7 @@ class Seen:
     """
 
     points: int
+    mixed: tuple[str, ...]
     missing: int
     repeats: int
     distance_sds: float
@@ -112,6 +118,7 @@ def observe(world: World) -> Seen:
     margin = seed_margin(records)
     return Seen(
         points=len(points),
+        mixed=facts.candidate.mixed,
         missing=len(points) - len(known),
         repeats=min((p.repeats for p in known), default=0),
         distance_sds=nearest.distance_sds if nearest is not None else 0.0,
@@ -183,6 +190,7 @@ def judge(seen: Seen, limits: Limits) -> Verdict:
     doubts = (
         ("not_configured", seen.points < 1),
         ("seed_not_taken", seen.seed_margin < limits.seed_margin_min),
+        ("runs_differ", bool(seen.mixed)),
         ("rate_missing", seen.missing > 0),
         ("too_few_repeats", seen.repeats < limits.repeats_min),
         ("inside_jitter", seen.distance_sds <= limits.jitter_sds),
@@ -192,7 +200,8 @@ def judge(seen: Seen, limits: Limits) -> Verdict:
     jitter = figures.get("jitter_sd", (None, ""))[0]
     if jitter is not None:
         figures["distance_needed"] = (limits.jitter_sds * jitter, "share")
-    return ANSWERS.say(code, _needs(code, figures), figures=figures, evidence=seen.said)
+    what = ", ".join(seen.mixed) if code == "runs_differ" else _needs(code, figures)
+    return ANSWERS.say(code, what, figures=figures, evidence=seen.said)
 
 
 def _needs(code: str, figures: Mapping[str, tuple[float | None, str]]) -> str:
@@ -229,6 +238,8 @@ def controls(limits: Limits) -> Iterable[Control]:
     yield from _seed_controls(limits)
     facts = result_facts(arm(_runs(_PLAYBOOK)), gates=_gates(0.9, "nobody_scored_this"))
     yield ANSWERS.control("metric nobody has", "rate_missing", result_world(facts))
+    facts = result_facts(arm(_runs(_PLAYBOOK), mixed=("max_tokens",)), gates=_gates(0.9))
+    yield ANSWERS.control("another cap in one run", "runs_differ", result_world(facts))
     facts = result_facts(arm(_runs(_PLAYBOOK)))
     yield ANSWERS.control("not configured", "not_configured", result_world(facts))
 

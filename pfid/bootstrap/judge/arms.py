@@ -2,7 +2,7 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Final
@@ -13,7 +13,7 @@ from pfid.config.gates import ArmSpec, GateSpec
 from pfid.domain.errors import ConfigError
 from pfid.formats.results.json_lines import NUMBERED
 from pfid.formats.results.logged import Logged
-from pfid.spec.ports.results import Arm, BadRecord, Instrument, ResultRecord
+from pfid.spec.ports.results import Arm, BadRecord, Instrument, ResultRecord, compared
 
 CANDIDATE: Final = "candidate"
 BASELINE: Final = "baseline"
@@ -86,6 +86,7 @@ class _Side:
     formats: tuple[str, ...]
     runs: int
     numbered: bool
+    mixed: tuple[str, ...]
 
     @classmethod
     def read(cls, paths: Sequence[Path], spec: GateSpec, told: Callable[[str], None]) -> "_Side":
@@ -101,6 +102,7 @@ class _Side:
             formats=tuple(reader.formats),
             runs=reader.runs,
             numbered=spec.records.fields.item == NUMBERED,
+            mixed=_mixed(logs),
         )
 
     def of(self, name: str) -> tuple[ResultRecord, ...]:
@@ -128,6 +130,7 @@ class _Side:
             bad=bad[:BAD_KEPT],
             bad_total=len(bad),
             digest=self.digest,
+            mixed=self.mixed or (("max_tokens",) if _varied(_caps_of(good)) else ()),
         )
 
     def _runs(self, records: Sequence[ResultRecord]) -> int:
@@ -180,14 +183,11 @@ def _with_caps(
     Raises:
         ConfigError: if they name several for one kind of prompt, and the spec one.
     """
-    caps: dict[str, set[int]] = defaultdict(set)
-    for record in records:
-        if record.cap_tokens is not None:
-            caps[record.family].add(record.cap_tokens)
+    caps = _caps_of(records)
     every = set().union(*caps.values())
     if len(every) == 1 and logged.max_tokens is None:
         return replace(logged, max_tokens=every.pop())
-    varied = sorted(next((c for c in caps.values() if len(c) > 1), set()))
+    varied = _varied(caps)
     if not varied:
         return logged
     several = f"caps {json.dumps(varied)}"
@@ -195,6 +195,29 @@ def _with_caps(
         one = f"arms.{role}.instrument.max_tokens: is {said.instrument.max_tokens}"
         raise ConfigError((f"{one}, and its records have {several}",))
     return replace(logged, decoding="; ".join(filter(None, (logged.decoding, several))))
+
+
+def _caps_of(records: Iterable[ResultRecord]) -> Mapping[str, set[int]]:
+    """Caps that records name, by kind of prompt."""
+    caps: dict[str, set[int]] = defaultdict(set)
+    for record in records:
+        if record.cap_tokens is not None:
+            caps[record.family].add(record.cap_tokens)
+    return caps
+
+
+def _varied(caps: Mapping[str, set[int]]) -> list[int]:
+    return sorted(next((c for c in caps.values() if len(c) > 1), set()))
+
+
+def _mixed(logs: Sequence[Logged]) -> tuple[str, ...]:
+    """In what logs of one task tell different instruments."""
+    first: dict[str, Instrument] = {}
+    found: list[str] = []
+    for log in (log for log in logs if log.records):
+        one = first.setdefault(log.records[0].family, log.instrument)
+        found += compared(one, log.instrument).differs
+    return tuple(dict.fromkeys(found))
 
 
 def _together(logs: Sequence[Logged]) -> Instrument:

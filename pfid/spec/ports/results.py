@@ -152,6 +152,7 @@ class Arm:
         bad: those that cannot be judged.
         bad_total: how many; ``bad`` holds the first of them only.
         digest: of the content of its files.
+        mixed: fields of the instrument in which runs of it were not measured alike.
     """
 
     name: str
@@ -162,6 +163,7 @@ class Arm:
     bad: tuple[BadRecord, ...] = ()
     bad_total: int = 0
     digest: str = ""
+    mixed: tuple[str, ...] = ()
 
     @property
     def doubt(self) -> Doubt:

@@ -19,6 +19,9 @@ def runs(counts, seed=7):
     ]
 
 
+POINT = TripPoint(name="p", threshold=0.1591, metric="m")
+
+
 def said(records, threshold, limits=LIMITS, **point):
     points = [TripPoint(name="p", threshold=threshold, **{"metric": "m", **point})]
     gates = Gates(trip_point_outside_jitter=TripPointGate(points=points))
@@ -33,6 +36,14 @@ def test_the_playbooks_budget_is_inside_its_own_jitter_and_told_where_to_go():
     assert figures["rate"] == pytest.approx(30 / 283)
     assert figures["distance_needed"] == pytest.approx(3 * 0.01765, abs=1e-4)
     assert "needs more than 5.30 pp: 5.30% or less, or 15.90% or more" in verdict.summary
+
+
+def test_runs_of_two_instruments_say_nothing_of_the_stacks_jitter():
+    gates = Gates(trip_point_outside_jitter=TripPointGate(points=[POINT]))
+    mixed = arm(runs(PLAYBOOK), mixed=("decoding", "max_tokens"))
+    verdict = judge(observe(result_world(result_facts(mixed, gates=gates))), LIMITS)
+    assert verdict.reason == "runs_differ"
+    assert verdict.summary.endswith("not the stack's jitter; decoding, max_tokens")
 
 
 def test_the_point_that_it_names_is_far_enough():

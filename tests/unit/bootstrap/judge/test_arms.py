@@ -69,6 +69,42 @@ def test_a_cap_that_changes_in_silence_is_not_the_instrument_that_was_stated(tmp
     assert found.decoding == "caps [300, 512]"
 
 
+def test_runs_that_were_not_measured_alike_are_known_as_such(tmp_path):
+    one = written(tmp_path / "1.jsonl", rows())
+    other = written(tmp_path / "2.jsonl", rows(cap=300))
+    found = read_arms([one, other], (), spec(declared=16)).candidate
+    assert found.mixed == ("max_tokens",)
+    assert read_arms([one, one], (), spec(declared=16)).candidate.mixed == ()
+
+
+def logged(path, task, temperature):
+    """A log of inspect-ai in its JSON form, of two samples."""
+    samples = [
+        {
+            "id": n,
+            "input": "ask",
+            "output": {"choices": [{"message": {"content": f"answer {n}"}, "stop_reason": "stop"}]},
+        }
+        for n in range(2)
+    ]
+    log = {
+        "version": 2,
+        "status": "success",
+        "eval": {"task": task, "model": "openai/x"},
+        "plan": {"config": {"temperature": temperature}},
+        "samples": samples,
+    }
+    path.write_text(json.dumps(log))
+    return path
+
+
+def test_logs_of_one_task_at_two_temperatures_are_no_repeats_of_one_another(tmp_path):
+    cold = logged(tmp_path / "1.json", "a", 0)
+    warm, other = logged(tmp_path / "2.json", "a", 1), logged(tmp_path / "3.json", "b", 1)
+    assert read_arms([cold, warm], (), GateSpec()).candidate.mixed == ("decoding",)
+    assert read_arms([cold, other], (), GateSpec()).candidate.mixed == ()
+
+
 def test_kinds_of_prompt_may_each_have_a_cap_of_their_own(tmp_path):
     path = written(tmp_path / "r.jsonl", [*rows(4, kind="rp"), *rows(4, cap=300, kind="story")])
     assert candidate(path, spec(cap=512)).instrument.max_tokens == 512
