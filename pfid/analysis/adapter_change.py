@@ -143,7 +143,7 @@ def _judged(change: Change, before: tuple[str, bytes], after: tuple[str, bytes])
     base, made = (numbers(*one) for one in (before, after))
     if made.size != change.added.size:
         return Judged(Amount.UNTOLD)
-    can_be = _rounding(change, base, made)
+    can_be = _rounding(change, made)
     deciding = np.abs(change.added) > DECISIVE * can_be
     if np.count_nonzero(deciding) < DECIDING_MIN:
         return Judged(Amount.UNTOLD)
@@ -156,13 +156,11 @@ def _judged(change: Change, before: tuple[str, bytes], after: tuple[str, bytes])
     return Judged(Amount.SCALED, middle) if one_factor else Judged(Amount.OTHER)
 
 
-def _rounding(change: Change, base: Array, made: Array) -> Array:
+def _rounding(change: Change, made: Array) -> Array:
     """How far each element may lie beside the exact sum, by the precision it was made in."""
     kind = _made_in(made)
     share = _ROUNDING[kind]
     can_be = share * (np.abs(made) + np.abs(change.added)) + _PRODUCTS[kind] * change.terms
-    if kind != _made_in(base):
-        can_be = can_be + share * np.abs(base)
     return can_be + (_SMALLEST_HALF if kind == "F16" else 0.0)
 
 

@@ -14,13 +14,15 @@ from pfid.analysis.adapter_parts import (
     rows_replaced,
 )
 from pfid.analysis.adapter_targets import Place
-from pfid.analysis.weight_sample import Array, numbers
+from pfid.analysis.weight_sample import Array, is_float, numbers
 from pfid.formats.adapter_scale import adapter_scale
 from pfid.formats.adapter_tensors import Adapted
 from pfid.formats.safetensors import Tensor
 
 MAGNITUDE: Final = "lora_magnitude_vector"
 TOKENS: Final = "trainable_tokens_delta"
+_SHARED: Final = (("lora_A", 0), ("lora_B", -1))
+"""The dimension of each factor that is the rank."""
 _FACTORS: Final = (("lora_A", "lora_B"), ("lora_embedding_A", "lora_embedding_B"))
 
 
@@ -38,7 +40,7 @@ class AdapterMakes:
         self._adapter, self._base = adapter, base
         self._modules = {one.module: one for one in modules}
         self._scale = adapter_scale(configured)
-        self._tensors = {tensor.name: tensor for tensor in adapter.tensors}
+        self._tensors = {t.name: t for t in adapter.tensors if is_float(t.dtype) and t.shape}
 
     @property
     def untold(self) -> str:
@@ -54,11 +56,12 @@ class AdapterMakes:
         """
         found = {}
         for name, module in self._modules.items():
-            parts = dict(module.parts)
+            parts = self._parts(module)
             if not {"lora_A", "lora_B"} <= parts.keys():
                 continue
-            experts = self._scale.experts_of(name, self._tensors[parts["lora_A"]].shape[0])
-            if experts > 1:
+            rows, columns = (self._tensors[parts[p]].shape[i] for p, i in _SHARED)
+            experts = self._scale.experts_of(name, rows)
+            if experts > 1 and rows == columns:
                 second = self._values(parts["lora_B"])
                 by_expert = second.reshape(second.shape[0], -1, experts).any(axis=(0, 1))
                 found[name] = experts - int(by_expert.sum())
@@ -82,7 +85,7 @@ class AdapterMakes:
         if module.whole:
             yield from self._whole(tensor, module)
             return
-        parts = dict(module.parts)
+        parts = self._parts(module)
         if "bias" in parts:
             yield from self._bias(tensor, module, parts["bias"])
         if TOKENS in parts:
@@ -103,6 +106,10 @@ class AdapterMakes:
             elif len(tensor.shape) == 2:
                 yield from self._with_lengths(tensor, scaled, parts[MAGNITUDE], (a, b, scale))
 
+    def _parts(self, module: Adapted) -> dict[str, str]:
+        """Those of its tensors that hold numbers to be multiplied."""
+        return {part: name for part, name in module.parts if name in self._tensors}
+
     def _whole(self, tensor: Tensor, module: Adapted) -> Iterator[Change]:
         saved = self._tensors.get(module.name)
         if saved is not None and saved.shape == tensor.shape:
@@ -111,7 +118,7 @@ class AdapterMakes:
 
     def _bias(self, tensor: Tensor, module: Adapted, name: str) -> Iterator[Change]:
         of = module.module.removesuffix(".bias")
-        first = dict(self._modules[of].parts).get("lora_A") if of in self._modules else None
+        first = self._parts(self._modules[of]).get("lora_A") if of in self._modules else None
         rank = self._tensors[first].shape[0] if first is not None else 0
         scale = self._scale.of(of, rank)
         if scale is not None and self._tensors[name].shape == tensor.shape:

@@ -675,6 +675,35 @@ def test_how_much_a_merge_should_move_is_unknown_where_the_adapter_does_not_say(
     assert any(words in line for line in found["evidence"])
 
 
+@pytest.mark.parametrize(
+    ("a", "b", "dtype"),
+    [
+        ((4, 64), (64, 3), "float32"),
+        ((0, 64), (64, 0), "float32"),
+        ((), (), "float32"),
+        ((4,), (64,), "float32"),
+        ((4, 2, 64), (64, 4), "float32"),
+        ((4, 64), (64, 4), "int8"),
+        ((4, 32), (64, 4), "float32"),
+    ],
+)
+def test_factors_that_make_nothing_of_their_module_leave_the_amount_untold(tune, a, b, dtype):
+    folder, base, of, deltas = tune
+    entries = {}
+    for name in Q:
+        for part, shape in (("lora_A", a), ("lora_B", b)):
+            values = np.ones(shape, dtype)
+            key = f"base_model.model.{name.removesuffix('weight')}{part}.weight"
+            entries[key] = (dtype, shape, values.tobytes())
+    (of / "adapter_model.safetensors").write_bytes(file_of(entries))
+    config = of / "adapter_config.json"
+    config.write_text(json.dumps(json.loads(config.read_text()) | {"r": 2}))
+    saved = write(folder / "merged", merged(deltas))
+    found = changed(of, base, "--merged", saved)
+    assert found["reason"] in ("amount_untold", "adapter_zero", "another_change"), found
+    assert changed(of, base)["reason"] in ("adapter_trained", "adapter_zero")
+
+
 @pytest.mark.parametrize("scale", [2.0, 0.5, -1.0, 1.05])
 def test_a_merge_by_another_factor_fails(tune, scale):
     folder, base, of, deltas = tune

@@ -68,6 +68,7 @@ def test_no_url(text):
         ("sudo /usr/bin/docker run --gpus all -itd vllm", True),
         ("podman run --detach=true vllm", True),
         ("docker run -it --rm vllm -d", False),
+        ("docker run vllm serve -d", False),
         ("docker run -e D=-d -p 1:1 vllm --detach", False),
         ("docker run --detach=false vllm", False),
         ("docker --context far run -v /a:/b -d vllm", True),
