@@ -15,8 +15,12 @@ from pfid.adapters.pidfd_poll import PidfdPoller
 M = TypeVar("M")
 
 FINE_S: Final = 0.001
-"""The kernel counts a wait for deaths in whole milliseconds; what is left goes by a finer clock,
-and a death within it is seen at its end."""
+"""The kernel counts a wait for deaths in whole milliseconds; what is left of a short one goes by a
+finer clock, and a death within it is seen at its end. A long one may end that much late: to end it
+exactly would be one more awakening."""
+LONG_S: Final = 0.01
+GLANCE_S: Final = 0.0005
+"""While there is work, deaths are looked for so often: each look lets another thread compute."""
 
 
 class Inbox(Generic[M]):
@@ -29,6 +33,7 @@ class Inbox(Generic[M]):
         self._messages: queue.SimpleQueue[M] = queue.SimpleQueue()
         self._poller = PidfdPoller()
         self._waiting = False
+        self._looked_s = 0.0
 
     def watch(self, token: int, pidfd: int) -> None:
         """Take the death of the process behind ``pidfd`` for a message, once."""
@@ -54,7 +59,7 @@ class Inbox(Generic[M]):
             queue.Empty: if none came.
         """
         if not self._messages.empty():
-            self._look(0.0)
+            self._glance()
         until_s = time.monotonic() + timeout
         while self._messages.empty():
             left_s = until_s - time.monotonic()
@@ -72,9 +77,9 @@ class Inbox(Generic[M]):
         return self._messages.get_nowait()
 
     def empty(self) -> bool:
-        """Whether there is nothing to take."""
+        """Whether there is nothing to take; a death may stay unseen for ``GLANCE_S``."""
         if self._messages.empty():
-            self._look(0.0)
+            self._glance()
         return self._messages.empty()
 
     def close(self) -> None:
@@ -86,11 +91,16 @@ class Inbox(Generic[M]):
         self._waiting = True
         try:
             if self._messages.empty():  # whoever puts one from here on wakes us
-                self._look(timeout_s)
+                self._look(timeout_s if timeout_s >= LONG_S else timeout_s // FINE_S * FINE_S)
         finally:
             self._waiting = False
+
+    def _glance(self) -> None:
+        if time.monotonic() - self._looked_s >= GLANCE_S:
+            self._look(0.0)
 
     def _look(self, timeout_s: float) -> None:
         for token in self._poller.wait(timeout_s):
             at_s, mono_s = self._clock.now_s(), self._clock.monotonic_s()
             self._messages.put(self._died(token, at_s, mono_s))
+        self._looked_s = time.monotonic()

@@ -8,7 +8,6 @@ import os
 import select
 from typing import Final
 
-_MS: Final = 0.001
 AT_ONCE: Final = 64
 """Deaths taken at a time; the others come with the next."""
 
@@ -39,13 +38,13 @@ class PidfdPoller:
                 self._epoll.unregister(pidfd)
 
     def wait(self, timeout_s: float) -> list[int]:
-        """Wait for deaths, for a wake or for so many whole milliseconds; 0 only looks.
+        """Wait for deaths, for a wake or so long, in whole milliseconds; 0 only looks.
 
         Returns:
             The tokens of those that ended, in the order in which they did.
         """
         dead: list[int] = []
-        for fd, _ in self._epoll.poll(timeout_s // _MS * _MS, AT_ONCE):
+        for fd, _ in self._epoll.poll(timeout_s, AT_ONCE):
             token = self._tokens.get(fd)
             if token is not None:
                 self.unwatch(fd)

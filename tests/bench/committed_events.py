@@ -74,7 +74,7 @@ def main(state_file: str) -> None:
         poll.register(fd, select.POLLIN)
     noted: list[tuple[str, float]] = []
     print("ready", flush=True)
-    while all(fd == inotify for fd, _ in poll.poll()):
+    while inotify in {fd for fd, _ in poll.poll()}:  # else input is closed, and all was seen
         os.read(inotify, 65536)
         for _ in range(LOOKS):
             rows = database.execute(
