@@ -24,7 +24,7 @@ from pfid.domain.verdict import Verdict
 from pfid.host.plugins import UNKNOWN_STAGE, Registry
 from pfid.host.proofs import ProofBook
 from pfid.policy.evaluate import run_check
-from pfid.policy.views import Described
+from pfid.policy.views import Graded
 from pfid.spec.check import Severity, Stage
 from pfid.spec.reasons import CHECK_ERROR, RECORDS_INCOMPLETE, UNDECLARED_REASON, UNPROVEN
 from pfid.spec.world import World
@@ -92,7 +92,7 @@ class Judging:
         return not self.only or name in self.only
 
 
-class Explained(Described, Protocol):
+class Explained(Graded, Protocol):
     """A check, or the description of one that runs elsewhere."""
 
     @property
@@ -192,6 +192,7 @@ class _Lost:
     gate: Gate
     stage: Stage
     severity: Severity = Severity.CRITICAL
+    milder: Mapping[str, Severity] = field(default_factory=dict)
     runbook: str = LOST
 
     @property
@@ -213,7 +214,7 @@ def _judged(
         summary=verdict.summary,
         since_s=now_s,
         last_run_s=now_s,
-        severity=check.severity.value,
+        severity=check.milder.get(verdict.reason, check.severity).value,
         label=verdict.label,
         figures=verdict.figures,
         counts=proven,
