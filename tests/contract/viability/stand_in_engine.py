@@ -110,6 +110,8 @@ if MODE == "hangs":
 if MODE == "deaf":
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+if MODE == "bare-front":
+    os.execve(sys.executable, [sys.executable, __file__, "serves", *sys.argv[2:]], {})
 if MODE in ("forks", "daemon", "bare"):
     if os.fork() == 0:
         if MODE != "forks":

@@ -222,9 +222,10 @@ def test_a_pfid_that_is_killed_leaves_no_engine_behind(model, port, mode):
 
 @pytest.mark.full
 def test_a_keeper_that_is_killed_takes_the_engine_with_it(model, port):
-    command_line = call("--grace", "1", "--json", "--", *engine("slow", model, port))
+    """Though it bears no mark any more by which pfid would find it."""
+    command_line = call("--grace", "1", "--json", "--", *engine("bare-front", model, port))
     process = subprocess.Popen(command_line, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    kept = [sys.executable, str(STAND_IN), "slow"]
+    kept = [sys.executable, str(STAND_IN), "serves"]
     assert comes(lambda: [argv for argv in on_port(port).values() if argv[:3] == kept])
     (keeper,) = [pid for pid, argv in on_port(port).items() if argv[1:3] == ["-I", "-S"]]
     os.kill(keeper, signal.SIGKILL)
