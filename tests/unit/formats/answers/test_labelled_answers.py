@@ -1,4 +1,4 @@
-"""Answers of ten languages, labelled by reading them; no pattern was written from these."""
+"""Answers of ten languages, labelled by reading them, and written after the patterns."""
 
 import tomllib
 from pathlib import Path
