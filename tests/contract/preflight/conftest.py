@@ -36,6 +36,12 @@ def key_of_hash(mask, length=0):
     return hash(pathlib.Path(mask).read_text())
 
 
+def key_of_count(mask, length, calls=[]):
+    calls.append(0)
+    return [open(mask).read(), length, len(calls)]
+def key_of_stat(mask, length):
+    found = pathlib.Path(mask).stat()
+    return [found.st_size, found.st_mtime_ns, length]
 def key_of_time(mask, length=0):
     return time.time_ns()
 

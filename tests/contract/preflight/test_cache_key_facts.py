@@ -27,6 +27,8 @@ def facts(repository, function, more=""):
         ("key_without_length", "", ("length",), True),
         ("key_of_hash", "", ("length",), False),
         ("key_of_time", "", (), False),
+        ("key_of_count", "", (), False),
+        ("key_of_stat", "", ("mask",), True),
     ],
 )
 def test_a_key_is_driven(repository, function, more, unmoved, stable):

@@ -3,6 +3,7 @@
 import sys
 
 import pytest
+from msgspec.structs import replace
 
 from pfid.bootstrap.preflight.suite import suite_facts
 
@@ -35,6 +36,32 @@ def test_a_new_commit_is_tested_again(repository):
     repository.write("tests/test_a.py", "def test_a():\n    assert False\n")
     repository.commit()
     assert result(repository, PYTEST).failed == 1
+
+
+def test_a_commit_made_while_the_tests_run_takes_their_result_away(repository):
+    committed = "git -c user.name=n -c user.email=e@e commit --allow-empty -qm x"
+    test = (
+        f"import subprocess\ndef test_a():\n    subprocess.run({committed.split()}, check=True)\n"
+    )
+    repository.write("tests/test_a.py", test)
+    repository.write(".gitignore", "__pycache__\n")
+    repository.commit()
+    found = result(repository, PYTEST)
+    assert (found.passed, found.commit) == (1, None)
+
+
+def test_a_result_of_another_interpreter_is_none_of_this_one(repository, tmp_path):
+    repository.write("tests/test_a.py", "def test_a():\n    pass\n")
+    repository.commit()
+    assert result(repository, PYTEST).passed == 1
+    other = tmp_path / "other" / "python"
+    other.parent.mkdir()
+    other.write_text(f'#!/bin/sh\nexec -a {other} {sys.executable} "$@"\n'.replace("sh", "bash"))
+    other.chmod(0o755)
+    project = repository.project(PYTEST)
+    elsewhere = project.of_spec(replace(project.spec, python=str(other)))
+    assert suite_facts(elsewhere, run=False).result is None
+    assert suite_facts(project, run=False).result.passed == 1
 
 
 def test_a_result_may_be_recalled_without_running_anything(repository):
