@@ -22,7 +22,7 @@ CONTEXT: Final = Bytes(0.35 * GIB, 0.75 * GIB)
 """What a CUDA context and its libraries hold before the first tensor."""
 SLACK: Final = Bytes(0.0, 0.08)
 """What the caching allocator holds and nobody uses, as share of what comes and goes."""
-LOGITS: Final = Bytes(HALF + 2.25 * FLOAT, HALF + 2.75 * FLOAT)
+LOGITS: Final = Bytes(HALF + 2 * FLOAT, HALF + 2.75 * FLOAT)
 """Bytes a logit while a loss in float32 goes backward: rounded, log-softmax, its gradients, of
 which the last is rounded when it comes (12.0 by the slope over vocabulary and tokens)."""
 SOFT_CAP: Final = Bytes(HALF, 2 * HALF)

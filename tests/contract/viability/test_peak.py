@@ -38,6 +38,7 @@ HELD_OUT = [
     ("mistral", LORA, False, MANY),
     ("phi3", QLORA, True, SQUARE),
     ("phi3", FULL, False, LONG),
+    ("phi3", LORA, False, SQUARE),
     ("cohere", FULL, False, SQUARE),
     ("gpt2", FULL, False, SQUARE),
     ("glm4_moe", LORA, False, SQUARE),
