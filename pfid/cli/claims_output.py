@@ -56,13 +56,19 @@ def print_findings(path: Path, ledger: Ledger, checked: Checked) -> None:
         )
     else:
         say("good: every claim stands, and no superseded figure does")
-    note(f"{path}: {len(ledger.claims)} claims")
+    note(f"{path}: {_several(len(ledger.claims), 'claim')}")
     if checked.standing is not None and checked.standing.claims:
         found = checked.standing
+        looked_for = _several(found.claims, "superseded figure")
+        left_out = _several(found.left_out, "file")
         note(
-            f"{found.claims} superseded figures looked for in {found.read} files by {found.by}; "
-            f"{found.left_out} files left out, {found.allowed} places allowed"
+            f"{looked_for} looked for in {_several(found.read, 'file')} by {found.by}; "
+            f"{left_out} left out, {_several(found.allowed, 'place')} allowed"
         )
+
+
+def _several(count: int, of: str) -> str:
+    return f"{count} {of}" if count == 1 else f"{count} {of}s"
 
 
 def print_claim(claim: Claim) -> None:

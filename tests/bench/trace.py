@@ -23,7 +23,7 @@ ROUNDS = 3
 ROUNDED_US = 2
 """The peer rounds begin and end of a row down to whole microseconds."""
 PEER = "HolisticTraceAnalysis==0.5.0"
-PEER_HOME = Path("hta-venv").absolute()
+PEER_HOME = Path(__file__).parents[2] / ".tests" / "hta-venv"
 PEER_SCRIPT = """
 import json, logging, sys, warnings
 warnings.filterwarnings("ignore")

@@ -140,7 +140,7 @@ def test_what_people_read_says_where_it_still_stands_and_how_much_was_looked_at(
     done = call("check")
     assert done.exit_code == 1
     assert "superseded stands" in done.stdout
-    assert "2 superseded figures looked for in 1 files by" in done.stderr
+    assert "2 superseded figures looked for in 1 file by" in done.stderr
 
 
 @pytest.mark.parametrize("figure", ["soon", "4.3..", "..", "1..2..3", "inf"])
