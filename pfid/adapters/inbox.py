@@ -43,6 +43,10 @@ class Inbox(Generic[M]):
         """Forget it; to be called before the descriptor is closed. Twice is harmless."""
         self._poller.unwatch(pidfd)
 
+    def heed_signals(self) -> None:
+        """Wait no longer once a signal came whose handler puts something; for the main thread."""
+        self._poller.heed_signals()
+
     def put(self, message: M) -> None:
         """Add a message; from any thread, and from a signal handler."""
         self._messages.put(message)

@@ -6,6 +6,7 @@ It fires when the process ends, also while it is an unreaped zombie, for any use
 import contextlib
 import os
 import select
+import signal
 from typing import Final
 
 AT_ONCE: Final = 64
@@ -22,6 +23,7 @@ class PidfdPoller:
         self._wake_fd = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
         # Edge-triggered: each wake counts once, and nobody has to read it away.
         self._epoll.register(self._wake_fd, select.EPOLLIN | select.EPOLLET)
+        self._signal_fds: tuple[int, ...] = ()
 
     def watch(self, token: int, pidfd: int) -> None:
         """Report the death of the process behind ``pidfd`` once, as ``token``.
@@ -46,6 +48,8 @@ class PidfdPoller:
         dead: list[int] = []
         for fd, _ in self._epoll.poll(timeout_s, AT_ONCE):
             token = self._tokens.get(fd)
+            if fd in self._signal_fds:
+                os.read(fd, AT_ONCE)
             if token is not None:
                 self.unwatch(fd)
                 dead.append(token)
@@ -56,7 +60,22 @@ class PidfdPoller:
         with contextlib.suppress(BlockingIOError):  # it stands at its most: ready as it is
             os.eventfd_write(self._wake_fd, 1)
 
+    def heed_signals(self) -> None:
+        """Have every signal that Python handles end the wait; for the main thread to call.
+
+        One that comes just before the wait begins, or in another thread, interrupts nothing:
+        its handler would run when something else ends the wait.
+        """
+        self._signal_fds = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+        told, tell = self._signal_fds
+        self._epoll.register(told, select.EPOLLIN)
+        signal.set_wakeup_fd(tell, warn_on_full_buffer=False)  # a full pipe is readable too
+
     def close(self) -> None:
-        """Watch nothing any more."""
+        """Watch nothing any more; from the thread that heeds signals."""
+        if self._signal_fds:
+            signal.set_wakeup_fd(-1)
         self._epoll.close()
+        for fd in self._signal_fds:
+            os.close(fd)
         os.close(self._wake_fd)

@@ -165,6 +165,7 @@ class Daemon:
                 self.loop.stop()
 
     def _take_signals(self) -> None:
+        self.inbox.heed_signals()
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             # Inbox.put is safe here; Event.set and Queue.put can deadlock in a handler.
             signal.signal(number, lambda n, _: self.inbox.put(Signalled(number=n)))

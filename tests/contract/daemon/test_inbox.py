@@ -202,3 +202,34 @@ def test_a_signal_handler_may_put_into_the_wait_that_it_interrupts():
     waiting.send_signal(signal.SIGUSR1)
     told, _ = waiting.communicate(timeout=120)
     assert (told, waiting.returncode) == ("signal\n", 0)
+
+
+def test_a_signal_that_interrupts_nothing_ends_the_wait_all_the_same(inbox):
+    """Taken by another thread, as by this one just before it sleeps: only its handler can put."""
+    before = signal.signal(signal.SIGUSR1, lambda _n, _frame: inbox.put("signal"))
+    inbox.heed_signals()
+    asleep = threading.Event()
+    over = threading.Event()
+
+    def send_and_wait():
+        asleep.wait(WAIT_S)
+        while Path(f"/proc/self/task/{main}/stat").read_text().rpartition(")")[2].split()[0] != "S":
+            over.wait(0.05)
+        over.wait(0.2)  # it may have slept for the interpreter's lock
+        os.kill(os.getpid(), signal.SIGUSR1)
+        over.wait(3.0)
+        inbox.put("late")
+
+    main = threading.main_thread().native_id
+    sender = threading.Thread(target=send_and_wait)
+    sender.start()
+    kept = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})
+    try:
+        asleep.set()
+        assert inbox.get(WAIT_S) == "signal"
+    finally:
+        over.set()
+        sender.join()
+        signal.pthread_sigmask(signal.SIG_SETMASK, kept)
+        signal.signal(signal.SIGUSR1, before)
+    assert left(inbox) == ["late"]
