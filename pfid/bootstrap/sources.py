@@ -146,7 +146,7 @@ def _ask_engine(found: _Gathering, run_dir: Path) -> bool:
     try:
         if state.stat().st_mtime < found.ended_after_s:
             return True
-        left = _left_behind(state, found.now_s)
+        left = left_behind(state, found.now_s)
     except FileNotFoundError:
         return False  # an engine that has only just begun
     except (OSError, PfidError) as error:
@@ -163,7 +163,12 @@ def _asked(kind: SourceKind, socket: Path) -> Source:
     return Source(kind=kind, place=socket, snapshot=snapshot_of(reply))
 
 
-def _left_behind(state: Path, now_s: float) -> Source:
+def left_behind(state: Path, now_s: float) -> Source:
+    """What an engine that ended has written, as of ``now_s``.
+
+    Raises:
+        StateError: if that cannot be read.
+    """
     from pfid.adapters.ended_state import read_ended  # the store costs 60 ms: only if needed
 
     ended = read_ended(state)
