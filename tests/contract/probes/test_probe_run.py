@@ -94,7 +94,6 @@ def test_each_way_to_end_has_its_name(ended, body, ending, why):
 
 def test_what_the_users_code_prints_is_no_answer_and_is_kept_for_an_error(ended):
     body = (
-        "import atexit, time\natexit.register(time.sleep, 1)\n"  # what is printed may come so late
         "print('{\"event\": \"done\"}')\nos.write(1, b'loading\\n')\n"
         "subprocess.run(['echo', 'from a child'])\nsay('value', number=2)\nraise KeyError('k')"
     )
