@@ -17,6 +17,7 @@ from pfid.analysis.length_input import (
     read_lengths,
     read_sources,
 )
+from pfid.analysis.length_records import Records, records_of
 
 Found = TypeVar("Found")
 STDIN: Final = "-"
@@ -33,6 +34,29 @@ def load_lengths(name: str, fields: Fields) -> Columns:
         lambda stream: read_lengths(stream, fields),
         lambda table: _arrow_columns(table, fields),
     )
+
+
+def load_records(
+    name: str, fields: Fields, *, longest: int | None, sources: tuple[str, ...] | None = None
+) -> Records:
+    """Read lengths as the records of a data set, none longer than ``longest``.
+
+    Args:
+        name: a file; ``-`` is standard input.
+        fields: where a record has its length, and its source.
+        longest: tokens at which records are cut; None for none.
+        sources: of the records, in their order, instead of what the file says.
+
+    Raises:
+        LengthsError: naming file, record and reason.
+    """
+    columns = load_lengths(name, fields)
+    try:
+        return records_of(
+            columns.lengths, columns.sources if sources is None else sources, longest=longest
+        )
+    except ValueError as error:
+        raise LengthsError(f"{name}: {error}") from error
 
 
 def load_sources(name: str, fields: Fields) -> tuple[str, ...]:

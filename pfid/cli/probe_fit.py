@@ -6,10 +6,9 @@ from typing import Any
 
 import click
 
-from pfid.adapters.length_files import load_lengths
+from pfid.adapters.length_files import load_records
 from pfid.analysis.length_input import Fields
 from pfid.analysis.length_orders import Order, OrderCost, order_cost
-from pfid.analysis.length_records import records_of
 from pfid.analysis.regime import Regime, read_regime
 from pfid.analysis.scaling import Timing, fit
 from pfid.analysis.shape_weighting import weigh
@@ -108,8 +107,8 @@ def _points(options: dict[str, Any]) -> tuple[Point, ...]:
 def _formed(options: dict[str, Any]) -> OrderCost:
     """The micro-batches of the lengths in the order asked for."""
     batch = given(options["batch"], "--batch", "--lengths needs it: records a micro-batch")
-    columns = load_lengths(options["lengths"], Fields(length=options["field"]))
-    records = records_of(columns.lengths, longest=options["max_length"])
+    fields = Fields(length=options["field"])
+    records = load_records(options["lengths"], fields, longest=options["max_length"])
     return order_cost(records, batch, Order(options["order"]))
 
 

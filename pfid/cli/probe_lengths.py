@@ -6,11 +6,11 @@ from typing import Any, Final
 
 import click
 
-from pfid.adapters.length_files import load_lengths, load_sources
+from pfid.adapters.length_files import load_records, load_sources
 from pfid.analysis.length_distribution import distribution_of
-from pfid.analysis.length_input import Fields, LengthsError
+from pfid.analysis.length_input import Fields
 from pfid.analysis.length_orders import Order, bucket_sizes, compare
-from pfid.analysis.length_records import LengthError, Records, records_of
+from pfid.analysis.length_records import Records
 from pfid.analysis.logit_chunks import DTYPE_BYTES, LogitChunks, size_chunks
 from pfid.analysis.scaling import ScalingFit, Timing, fit, of_terms
 from pfid.cli.lengths_report import Lengths, lengths_json, print_lengths
@@ -131,14 +131,11 @@ def _records(file: str, options: dict[str, Any]) -> Records:
         raise click.UsageError("only one of FILE and --sources can be standard input")
     fields = Fields(length=options["field"], source=options["source_field"])
     beside = options["sources"]
-    columns = load_lengths(file, Fields(length=fields.length) if beside else fields)
-    sources = columns.sources if beside is None else load_sources(beside, fields)
-    try:
-        return records_of(columns.lengths, sources, longest=options["max_length"])
-    except LengthError as error:
-        raise LengthsError(f"{file}: {error}") from error
-    except ValueError as error:
-        raise LengthsError(f"{file}: {error}") from error
+    if beside is None:
+        return load_records(file, fields, longest=options["max_length"])
+    named = load_sources(beside, fields)
+    only = Fields(length=fields.length)
+    return load_records(file, only, longest=options["max_length"], sources=named)
 
 
 def _chunks(widest_tokens: int, options: dict[str, Any]) -> LogitChunks | None:

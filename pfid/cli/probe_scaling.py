@@ -6,10 +6,9 @@ from typing import Any
 
 import click
 
-from pfid.adapters.length_files import load_lengths
+from pfid.adapters.length_files import load_records
 from pfid.analysis.length_input import Fields
 from pfid.analysis.length_orders import Order, order_cost
-from pfid.analysis.length_records import records_of
 from pfid.analysis.regime import Regime, read_regime
 from pfid.analysis.scaling import ScalingFit, fit
 from pfid.analysis.shape_weighting import weigh
@@ -86,8 +85,8 @@ def command(ctx: click.Context, /, target: str, as_json: bool, **options: Any) -
 
 
 def _lengths(options: dict[str, Any]) -> Any:
-    columns = load_lengths(options["lengths"], Fields(length=options["field"]))
-    return records_of(columns.lengths, longest=options["max_length"])
+    fields = Fields(length=options["field"])
+    return load_records(options["lengths"], fields, longest=options["max_length"])
 
 
 def _kept(

@@ -206,7 +206,8 @@ class PairedBucketSampler:
             left_out = set(rng.sample(range(len(order)), odd))
             order = [index for index in order if index not in left_out]
         elif odd:
-            order = self._fewest_wide(order)
+            # Asked to begin with the longest, the short micro-batch at the end gets the shortest.
+            order = order[::-1] if self._longest_first else self._fewest_wide(order)
         if self._bucket > self.batch_size:
             for begin in range(0, len(order), self._bucket):
                 end = begin + self._bucket

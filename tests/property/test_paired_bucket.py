@@ -183,6 +183,12 @@ def test_the_widest_batch_comes_first_when_asked():
     assert sorted(lengths[i] for i in batches[0]) == [880, 900]
 
 
+@given(st.lists(st.integers(1, 50), min_size=1, max_size=40), st.integers(1, 5))
+def test_no_longer_record_follows_the_first_batch_when_asked(lengths, batch):
+    batches = list(PairedBucketSampler([*lengths, 51], batch, longest_first=True))
+    assert len(lengths) in batches[0]
+
+
 def test_a_state_of_another_sampler_is_refused_by_what_differs():
     state = PairedBucketSampler([1, 2, 3], 2, seed=1).state_dict()
     with pytest.raises(ValueError, match="seed was 1, is 2"):

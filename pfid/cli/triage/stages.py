@@ -6,12 +6,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
-from pfid.adapters.length_files import load_lengths
+from pfid.adapters.length_files import load_records
 from pfid.analysis.kernel_closure import close
 from pfid.analysis.kernel_decomposition import by_class, by_generation, hidden_communication
 from pfid.analysis.length_input import Fields
 from pfid.analysis.length_orders import Order, order_cost
-from pfid.analysis.length_records import records_of
 from pfid.analysis.levers import Negative
 from pfid.analysis.mask_structure import attention_judged, read_masks
 from pfid.analysis.regime import read_regime
@@ -140,10 +139,11 @@ class Examination:
         lengths = self._spec.lengths
         if lengths is None:
             return not_looked(TriageStage.DATA, Looked.NOT_ASKED, "the spec has no [lengths]")
-        columns = load_lengths(
-            str(self._folder / lengths.file), Fields(length=lengths.field or None)
+        records = load_records(
+            str(self._folder / lengths.file),
+            Fields(length=lengths.field or None),
+            longest=lengths.max_length or None,
         )
-        records = records_of(columns.lengths, longest=lengths.max_length or None)
         now = order_cost(records, lengths.batch, Order(lengths.order)).cost
         best = order_cost(records, lengths.batch, Order.SORTED).cost
         gain = None

@@ -171,3 +171,13 @@ def test_a_malformed_file_is_named_with_its_line(tmp_path):
     result = run("--points", path)
     assert result.exit_code == 3
     assert "points.csv: line 3: 'quick' is no time" in result.stderr
+
+
+@pytest.mark.parametrize("probe", ["fit", "lengths"])
+def test_lengths_that_cannot_be_name_file_and_record(tmp_path, probe):
+    path = tmp_path / "lengths.json"
+    path.write_text("[5, 0, 7]")
+    asked = ("--points", curve(512, 2_048, 8_192), "--lengths", path) if probe == "fit" else (path,)
+    done = CliRunner().invoke(main, ["probe", probe, *map(str, asked), "--batch", "2"])
+    assert done.exit_code == 3, done.output
+    assert f"{path}: record 2: 0 is no number of tokens" in done.stderr
