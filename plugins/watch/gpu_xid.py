@@ -4,6 +4,7 @@ Errors are told apart by NVIDIA's catalogue. ``fatal_error`` and ``hardware_erro
 the first stands until the driver was loaded again, the second for a day. ``application_error`` is a
 program's, stands for ten minutes, and is about the run whose process the driver named, if that is
 one; the driver may name a bystander, so a program that belongs to no run is nobody's failure here.
+``program_not_named``: NVML's events carry no process, so it is unknown whether it was a run's.
 
 Blind spot: only errors since pfid began to listen are known, and after a fatal one nothing more is
 read. An error of the network between cards shows up elsewhere.
@@ -54,6 +55,7 @@ ANSWERS: Final = Answers(
         "fatal_error": (Outcome.FAIL, "this GPU is lost until its driver is loaded again"),
         "hardware_error": (Outcome.FAIL, "this GPU reported an error of its own"),
         "application_error": (Outcome.FAIL, "the run's program made an error on its GPU"),
+        "program_not_named": (Outcome.UNKNOWN, "some program made an error on this GPU; a run's?"),
         "uncatalogued_error": (Outcome.UNKNOWN, "an error was reported that pfid does not know"),
         "not_listening": (Outcome.UNKNOWN, "the driver cannot be asked for errors"),
         "not_seen": (Outcome.UNKNOWN, "this GPU was never seen"),
@@ -77,10 +79,11 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Error:
-    """One error, how long ago, and whose process it was."""
+    """One error, how long ago, whether its process was named, and whose that was."""
 
     code: int
     age_s: float
+    named: bool
     run_id: RunId | None
 
 
@@ -104,7 +107,13 @@ def observe(world: World) -> Seen:
     mine, now_s = world.gpus.mine(), world.clock.now_s()
     xids = mine[0].xids if mine else ()
     errors = tuple(
-        Error(code=x.event.code, age_s=now_s - x.event.at_s, run_id=x.run_id) for x in xids
+        Error(
+            code=x.event.code,
+            age_s=now_s - x.event.at_s,
+            named=x.event.pid is not None,
+            run_id=x.run_id,
+        )
+        for x in xids
     )
     return Seen(
         errors=errors if mine else None,
@@ -132,6 +141,7 @@ _WORST_FIRST: Final = (
     "hardware_error",
     "application_error",
     "uncatalogued_error",
+    "program_not_named",
     "program_of_no_run",
 )
 
@@ -146,7 +156,9 @@ def _reason(error: Error, limits: Limits) -> str:
         return code if error.age_s <= limits.hardware_s else ""
     if known.kind is XidClass.FOLLOW_UP or error.age_s > limits.application_s:
         return ""
-    return "program_of_no_run" if error.run_id is None else "application_error"
+    if error.run_id is not None:
+        return "application_error"
+    return "program_of_no_run" if error.named else "program_not_named"
 
 
 def _say(reason: str, error: Error, errors: tuple[Error, ...]) -> Verdict:
@@ -182,6 +194,10 @@ def controls(limits: Limits) -> Iterable[Control]:
     old = _xid(31, limits.application_s * 1.01, run_id=mine)
     yield _control("page_fault_long_ago", "no_recent_errors", old)
     yield _control("page_fault_of_a_bystander", "program_of_no_run", _xid(31, 5.0))
+    unnamed = _xid(31, limits.application_s * 0.99, pid=None)
+    yield _control("page_fault_of_somebody", "program_not_named", unnamed)
+    late = _xid(31, limits.application_s * 1.01, pid=None)
+    yield _control("page_fault_of_somebody_long_ago", "no_recent_errors", late)
     yield _control("clean_up_only", "no_recent_errors", _xid(45, 5.0, run_id=mine))
     yield _control("card_and_program", "hardware_error", _xid(94, 5.0), ours)
     yield _control("code_from_the_future", "uncatalogued_error", _xid(999, 5.0))
@@ -195,8 +211,8 @@ def controls(limits: Limits) -> Iterable[Control]:
     yield _control("no_such_card", "not_seen", held=())
 
 
-def _xid(code: int, age_s: float, **more: Any) -> GpuXid:
-    event = XidEvent(uuid=CONTROL_UUID, code=code, at_s=NEWEST_S - age_s, pid=4242)
+def _xid(code: int, age_s: float, pid: int | None = 4242, **more: Any) -> GpuXid:
+    event = XidEvent(uuid=CONTROL_UUID, code=code, at_s=NEWEST_S - age_s, pid=pid)
     return GpuXid(event=event, **more)
 
 

@@ -1,5 +1,7 @@
 """Whose fault is an Xid?"""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -51,6 +53,13 @@ def test_an_error_of_a_program_is_about_the_run_only_if_it_is_one():
     assert (verdict.entity.kind, verdict.entity.id) == (EntityKind.RUN, RUN)
     stranger = said(xid(31))
     assert (stranger.outcome, stranger.entity) == (Outcome.PASS, None)
+
+
+def test_an_error_whose_program_nobody_named_is_not_called_somebody_elses():
+    """NVML's own events carry no process."""
+    event = replace(xid(31).event, pid=None)
+    verdict = said(GpuXid(event=event))
+    assert (verdict.outcome, verdict.reason) == (Outcome.UNKNOWN, "program_not_named")
 
 
 def test_an_error_of_the_card_is_about_the_card_whoever_was_on_it():
