@@ -31,6 +31,7 @@ import os, sys, time
 sys.stdin.readline()
 read, write = os.pipe()
 if os.fork() == 0:
+    os.close(write)
     os.setsid()
     if os.fork() == 0:
         time.sleep(1000)
