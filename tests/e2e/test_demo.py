@@ -62,6 +62,10 @@ def test_the_demo_sees_everything_it_promises_and_leaves_nothing(tmp_path, train
         "demo.2",
     ):
         assert said in done.stdout
+    relaunched = done.stdout.partition("6. ")[2]
+    assert relaunched.index("PASS run_gone: the captured process is alive") < relaunched.index(
+        "PASS run_gone: an operator stopped the run"
+    )
     assert ("FAIL recompile_limit" in done.stdout) == (training == "torch")
     assert not list(tmp_path.iterdir())
     assert not still_running(tmp_path)

@@ -95,8 +95,9 @@ class Story:
         mutants = [leg for gate in gates for leg in gate["sabotage"]]
         caught = sum(leg["caught"] for leg in mutants)
         self._voice.say(
-            f"self-test: {len(proven)} of {len(gates)} checks proven, by {controls} controls "
-            f"and {caught} of {len(mutants)} sabotaged versions caught"
+            f"self-test: {len(proven)} of {len(gates)} checks proved that they can fire and can "
+            f"pass, on {controls} known inputs; {caught} of {len(mutants)} deliberately broken "
+            "copies of them were caught"
         )
         if not gates or len(proven) != len(gates):
             missing = ", ".join(g["check"] for g in gates if g not in proven) or "all of them"
@@ -115,7 +116,9 @@ class Story:
         voice = self._voice
         voice.act("The fault is planted: nothing crashes, nothing is printed as an error")
         voice.say(self._training.fault)
-        voice.say(f"(must hold for {HELD_S:g} s here; 30 s by default)", style="dim")
+        voice.say(
+            f"(said once it has held for {HELD_S:g} s; outside this demo for 30 s)", style="dim"
+        )
         self._stage.plant.touch()
         shifted = Expected(check="step_time_regime", outcome="fail", reason="shifted")
         self._await(engine, FAULT_WITHIN_S, shifted)
@@ -150,6 +153,9 @@ class Story:
 
     def _stop(self, engine: Engine) -> None:
         run_id = engine.run_dir.name
+        alive = Expected(check="run_gone", outcome="pass", reason="running")
+        self._await(engine, VERDICT_WITHIN_S, alive)
+        self._voice.say(f"$ pfid stop {NAME} --why 'the demo is over'")
         answer = self._stage.ask("stop", run_id, "--why", "the demo is over")
         if answer.get("remaining") != 0:
             raise DemoError(f"pfid stop {run_id} did not end the run: {answer}")
