@@ -21,6 +21,11 @@ class LaunchWindows:
         self._first = not begun
         self._open: StepEvent | None = None
 
+    @property
+    def rest(self) -> StepEvent | None:
+        """Return the window that has not filled: true as elapsed time, not yet as a step's."""
+        return self._open
+
     def take(self, event: StepEvent) -> StepEvent | None:
         """Return what may be counted now: the event, a window that it closes, or None yet.
 

@@ -20,6 +20,7 @@ from pfid.formats.log_stream import LogParser
 from pfid.formats.steps_file import StepsFileParser
 from pfid.policy.leading_writer import Leading, hear
 from pfid.policy.provenance_fields import Said
+from pfid.policy.timed_steps import timed_steps
 from pfid.wire.record import RecordedLog
 
 UNIT: Final = "seconds_per_optimizer_step"
@@ -34,7 +35,8 @@ class RunSteps:
     """What can be told.
 
     Attributes:
-        seconds: the distribution of step times; None if there is none.
+        seconds: the distribution of step times, its ``n`` 0 where too few steps were timed for
+            one; None if no step was timed at all.
         dynamo: dynamo's counters, summed over the run as its reporters saw them change.
         problem: why there is no distribution: a code.
     """
@@ -45,17 +47,18 @@ class RunSteps:
 
 
 def run_steps(steps_dir: Path, logs: Sequence[RecordedLog]) -> RunSteps:
-    """Read the steps of a run that has ended."""
+    """Read the steps of a run that has ended.
+
+    What the run reported itself outranks its log, and a distribution outranks a few first steps.
+    """
     files = _step_files(steps_dir)
-    if files:
-        told = _from_step_files(files)
-        if told.seconds is not None:
-            return told
-        dynamo = told.dynamo
-    else:
-        dynamo = None
+    inside = _from_step_files(files) if files else RunSteps(problem="no_steps")
+    if inside.problem is None:
+        return inside
     seconds, problem = _from_log(logs)
-    return RunSteps(seconds=seconds, dynamo=dynamo, problem=problem)
+    if problem is not None and (inside.seconds is not None or problem == "no_steps"):
+        return inside
+    return RunSteps(seconds=seconds, dynamo=inside.dynamo, problem=problem)
 
 
 def _step_files(folder: Path) -> list[Path]:
@@ -72,39 +75,62 @@ class _Reading:
 
     def __init__(self) -> None:
         self._leading = Leading()
+        self._begin()
+
+    def _begin(self) -> None:
         self._statistics = StepStatistics()
         self._launches = LaunchWindows()
-        self._clock = ""
+        self._first: StepEvent | None = None
+        self._steps = 0
 
     def take(self, ordinal: int, events: Sequence[StepEvent]) -> None:
         for event in events:
             self._leading, counts, anew = hear(self._leading, ordinal, event)
             if anew:
-                self._statistics = StepStatistics()
-                self._launches = LaunchWindows()
-            timed = self._launches.take(event) if counts else None
+                self._begin()
+            if not counts:
+                continue
+            self._first = self._first or event
+            self._steps += event.interval_steps
+            timed = self._launches.take(event)
             if timed is not None:
                 self._statistics.add(timed)
-                self._clock = timed.clock.value
 
     def told(self) -> dict[str, Any] | None:
-        """The figures, with the keys of ``pfid.trainer.step_time_summary``."""
-        summary = self._statistics.summary()
-        if summary is None:
+        """The figures, with the keys of ``pfid.trainer.step_time_summary`` and some more.
+
+        A smoke run of one step has its first step and no distribution; one of a few steps that
+        nobody waited for has a window that did not fill. Both are told as what they are.
+        """
+        if self._first is None:
             return None
-        return {
-            "n": summary.n,
-            "first": summary.first_s,
-            "min": summary.min_s,
-            "p50": summary.p50_s,
-            "p90": summary.p90_s,
-            "p99": summary.p99_s,
-            "max": summary.max_s,
+        summary, report, rest = self._statistics.summary(), self._first.report, self._launches.rest
+        figures = {
+            "n": 0 if summary is None else summary.n,
+            "first": self._first.seconds_per_step,
+            "min": None if summary is None else summary.min_s,
+            "p50": None if summary is None else summary.p50_s,
+            "p90": None if summary is None else summary.p90_s,
+            "p99": None if summary is None else summary.p99_s,
+            "max": None if summary is None else summary.max_s,
             "unit": UNIT,
-            "clock": self._clock,
-            "interval_steps": summary.interval_steps,
-            "rank_error": summary.rank_error,
+            "clock": self._first.clock.value,
+            "interval_steps": None if summary is None else summary.interval_steps,
+            "rank_error": None if summary is None else summary.rank_error,
+            "steps": self._steps,
+            "first_inside": None if report is None else report.inside_s,
+            "window": None
+            if rest is None
+            else {"steps": rest.interval_steps, "seconds": rest.seconds},
         }
+        return figures if timed_steps(figures) else None
+
+    @property
+    def problem(self) -> str | None:
+        """Why there is no distribution."""
+        if self._first is None:
+            return "no_steps"
+        return "too_few_steps" if self._statistics.summary() is None else None
 
 
 def _from_step_files(files: Sequence[Path]) -> RunSteps:
@@ -122,6 +148,7 @@ def _from_step_files(files: Sequence[Path]) -> RunSteps:
     return RunSteps(
         seconds=None if told is None else Said(value=told, by=by),
         dynamo=Said(value=dict(sorted(dynamo.items())), by=by) if dynamo else None,
+        problem=reading.problem,
     )
 
 
@@ -136,9 +163,8 @@ def _dynamo(line: bytes) -> dict[str, int]:
 
 
 def _from_log(logs: Sequence[RecordedLog]) -> tuple[Said | None, str | None]:
-    """The leading writer of the run's logs; why it says nothing."""
-    reading = _Reading()
-    problem = "no_steps"
+    """The leading writer of the run's logs; why it tells no distribution."""
+    reading, unread = _Reading(), ""
     for ordinal, log in enumerate(logs):
         try:
             parser = LogParser()
@@ -146,14 +172,14 @@ def _from_log(logs: Sequence[RecordedLog]) -> tuple[Said | None, str | None]:
                 reading.take(ordinal, parser.feed(chunk))
             reading.take(ordinal, parser.finish())
         except OSError:
-            problem = "log_unreadable"
+            unread = "log_unreadable"
         except _NotReadError as error:
-            problem = str(error)
+            unread = str(error)
     told = reading.told()
     if told is None:
-        return None, problem
+        return None, unread or reading.problem
     paths = ", ".join(log.path for log in logs)
-    return Said(value=told, by=Source(kind="log", detail=paths)), None
+    return Said(value=told, by=Source(kind="log", detail=paths)), reading.problem
 
 
 class _NotReadError(Exception):

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from pfid.domain.provenance import Field, Manifest
 from pfid.policy.provenance_pairs import rule_of
+from pfid.policy.timed_steps import timed_steps
 
 IMPLEMENTATIONS: Final = ("attn_implementation", "experts_implementation")
 FALLBACK_FACTOR: Final = 3.0
@@ -141,10 +142,13 @@ def _implementation(fields: Mapping[str, Field]) -> tuple[str, Any, Standing, st
     hits = _limit_hits(fields.get("dynamo.counters", Field()).observed)
     steps = seconds.observed
     if not isinstance(steps, Mapping) or not _enough(steps):
+        seen = timed_steps(steps)
         hint = "report steps (`pfid run --instrument`): the name alone survives a fallback"
+        if seen:
+            hint = f"{seen} timed steps do not show that it lasted: it takes {_FEW}"
         if hits:
             hint = f"dynamo hit a recompile limit {hits} times, consequence not seen: {hint}"
-        return pair, None, Standing.INTENT_ONLY, hint
+        return pair, steps, Standing.INTENT_ONLY, hint
     slow = _fallen_back(steps, seconds.requested)
     if slow:
         said = f"; dynamo hit a recompile limit {hits} times" if hits else ""

@@ -99,3 +99,38 @@ def test_a_line_without_an_end_and_bytes_that_are_no_text_stop_nothing(steps_dir
 
 def test_a_folder_that_is_not_there_holds_no_steps(tmp_path):
     assert run_steps(tmp_path / "no", []).problem == "no_steps"
+
+
+def figures(steps_dir, text, *logs):
+    (steps_dir / "rank-0.jsonl").write_text(text)
+    told = run_steps(steps_dir, list(logs))
+    return told.seconds and told.seconds.value, told.problem
+
+
+def test_one_step_is_told_as_a_first_step_without_a_distribution(steps_dir):
+    told, problem = figures(steps_dir, line(1, 9.0))
+    assert (told["n"], told["first"], told["steps"]) == (0, 9.0, 1)
+    assert told["p50"] is told["max"] is told["window"] is None
+    assert problem == "too_few_steps"
+    hooked, _ = figures(steps_dir, line(1, None, inside_s=0.25))  # no step ended before it
+    assert (hooked["first"], hooked["first_inside"]) == (None, 0.25)
+
+
+def test_a_few_steps_that_nobody_waited_for_are_told_as_elapsed_time(steps_dir):
+    one = line(1, None, inside_s=0.01, clock="asynchronous")
+    more = "".join(line(step, 0.5, clock="asynchronous") for step in range(2, 11))
+    told, problem = figures(steps_dir, one + more)
+    assert (told["n"], told["steps"], told["clock"]) == (0, 10, "asynchronous")
+    assert told["window"] == {"steps": 9, "seconds": 4.5}
+    assert problem == "too_few_steps"
+
+
+def test_steps_of_which_nobody_tells_a_time_are_none(steps_dir):
+    assert figures(steps_dir, line(1, None)) == (None, "too_few_steps")
+
+
+def test_a_distribution_in_the_log_outranks_one_step_of_a_file(steps_dir, tmp_path):
+    told, problem = figures(steps_dir, line(1, 9.0), log(tmp_path / "a.log", lines(20)))
+    assert (told["n"], problem) == (20, None)
+    few, problem = figures(steps_dir, line(1, 9.0), log(tmp_path / "b.log", line(1, 7.0)))
+    assert (few["first"], problem) == (9.0, "too_few_steps")

@@ -1,6 +1,6 @@
 """The manifest of a one-step smoke run: what it says, and what it ought to."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from pfid.config.preflight.launched import Smoke
 from pfid.domain.errors import PfidError
 from pfid.domain.provenance import Manifest
 from pfid.policy.provenance_audit import IMPLEMENTATIONS, AuditRow, Standing, audit
+from pfid.policy.timed_steps import timed_steps
 from pfid.spec.ports.preflight import ManifestFacts
 from pfid.wire.provenance import absent_keys
 
@@ -67,7 +68,9 @@ def _facts(read: ManifestRead, smoke: Smoke, commit: str | None) -> ManifestFact
 
 def _one_step_is_enough(row: AuditRow) -> AuditRow:
     """That a backend's step times are there is all that a smoke run can show of them."""
-    alone = row.standing is Standing.INTENT_ONLY and row.pair == STEPS and row.observed is not None
+    alone = (
+        row.standing is Standing.INTENT_ONLY and row.pair == STEPS and timed_steps(row.observed) > 0
+    )
     if not alone:
         return row
     return AuditRow(
@@ -82,13 +85,7 @@ def _one_step_is_enough(row: AuditRow) -> AuditRow:
 
 def _steps(manifest: Manifest) -> int:
     field = manifest.fields.get(STEPS)
-    seen = None if field is None else field.observed
-    if not isinstance(seen, Mapping):
-        return 0
-    n = seen.get("n")
-    counted = n if isinstance(n, int) else 0
-    first = seen.get("first", seen.get("first_s"))
-    return counted + (first is not None)
+    return 0 if field is None else timed_steps(field.observed)
 
 
 def _words(rows: list[AuditRow], standing: Standing) -> Iterator[str]:

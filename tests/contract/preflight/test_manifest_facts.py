@@ -6,10 +6,13 @@ import subprocess
 import sys
 
 import pytest
+from pfid_plugins.preflight.observed_consequence_present import judge, observe
 
 from pfid.adapters.manifest_files import MANIFEST, read_manifest
 from pfid.bootstrap.launch import user_records
 from pfid.bootstrap.preflight.manifest import manifest_facts
+from pfid.spec import NoLimits
+from pfid.spec.fakes_facts import project_world
 
 SMOKE = '[smoke]\nrun = "smoke"\n'
 STEP = """
@@ -38,7 +41,7 @@ def launched(repository):
     return repository
 
 
-def launch(repository, *command, name="smoke"):
+def launch(repository, *command, name="smoke", options=()):
     from pathlib import Path
 
     checkout = str(Path(__file__).parents[3])
@@ -46,7 +49,7 @@ def launch(repository, *command, name="smoke"):
     subprocess.run(
         [
             sys.executable,
-            *("-m", "pfid", "run", "--name", name, "--"),
+            *("-m", "pfid", "run", "--name", name, *options, "--"),
             *(command or (sys.executable, "train.py")),
         ],
         cwd=repository.folder,
@@ -126,6 +129,46 @@ def test_every_way_to_write_down_an_intention_is_told_apart(launched):
     assert found.unresolved == ("experts_implementation",)
     assert any(one.startswith("auxiliary ") and "missing" in one for one in found.unsampled)
     assert found.steps == 0
+
+
+INSIDE = """
+import os, sys
+sys.path.insert(0, os.environ["PFID_CHECKOUT"])
+from pfid.trainer import StepReporter, configured, observe
+configured("attn_implementation", "sdpa")
+observe("resolved.attn_implementation", "sdpa")
+reporter = StepReporter(synchronised=%s)
+for step in range(%d):
+    with reporter.step():
+        pass
+"""
+HOOKED = """
+import torch
+weight = torch.zeros(2, requires_grad=True)
+optimizer = torch.optim.SGD([weight], lr=0.1)
+(weight.sum() - 1).backward()
+optimizer.step()
+"""
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    ("program", "options", "steps"),
+    [
+        pytest.param(INSIDE % (True, 1), (), 1, id="one step"),
+        pytest.param(INSIDE % (False, 10), (), 10, id="ten launches that nobody waited for"),
+        pytest.param(HOOKED, ("--instrument",), 1, id="one step of torch", marks=pytest.mark.torch),
+    ],
+)
+def test_a_smoke_run_of_few_steps_is_enough(repository, program, options, steps):
+    repository.write("train.py", program)
+    repository.write(".gitignore", "__pycache__\n*.log\n")
+    repository.commit()
+    launch(repository, options=options)
+    found = manifest_facts(repository.project(SMOKE))
+    assert (found.problem, found.steps, found.unobserved) == ("", steps, ())
+    verdict = judge(observe(project_world(manifest=found)), NoLimits())
+    assert verdict.reason == "observed"
 
 
 @pytest.mark.full
