@@ -21,10 +21,11 @@ from pfid.adapters.process_identity import machine_id
 from pfid.adapters.process_table import ProcessTable
 from pfid.bootstrap.sources import Gathered, Source, SourceKind
 from pfid.config.paths import user_state_dir
-from pfid.daemon.gpu_box import NVML, GpuBox
+from pfid.daemon.gpu_box import GpuBox
 from pfid.daemon.gpu_holders import COMM_CHARS, Holders, InTree, RunTree
 from pfid.daemon.gpu_views import gpus_view
 from pfid.domain.errors import ConfigError
+from pfid.domain.gpu import NVML
 from pfid.domain.gpu_reference import GpuReference
 from pfid.domain.gpu_view import GpusView
 from pfid.domain.run import Run

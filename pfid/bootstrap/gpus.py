@@ -15,8 +15,9 @@ from pfid.adapters.gpu_worker import (
     pids_are_ours,
 )
 from pfid.config.model import Config
-from pfid.daemon.gpu_box import NVML, GpuBox
+from pfid.daemon.gpu_box import GpuBox
 from pfid.daemon.messages import GpuBusSeen, GpuHeard, GpuSamplerLost, Message
+from pfid.domain.gpu import NVML
 from pfid.host.plugins import PluginKind, PluginSource
 from pfid.wire.gpu import PluginPlace
 

@@ -10,16 +10,13 @@ from typing import Final
 
 import msgspec
 
-from pfid.daemon.tracked import Judged
-from pfid.domain.gpu import GpuFacts, GpuProcess, GpuSample, XidEvent
+from pfid.daemon.tracked_gpu import POINT_S, TrackedGpu
+from pfid.domain.gpu import NVML, GpuFacts, GpuSample, XidEvent
 from pfid.domain.gpu_reference import GpuReference
-from pfid.domain.gpu_view import WorkKind
 from pfid.domain.names import RunId
 from pfid.spec.ports.gpus import (
     KEPT_S,
     GpuCount,
-    GpuHolder,
-    GpuState,
     GpuXid,
     SamplerFacts,
     SamplerProblem,
@@ -27,150 +24,11 @@ from pfid.spec.ports.gpus import (
 from pfid.wire.gpu import Opened, Read, Trouble
 from pfid.wire.stored import GpuBody
 
-NVML: Final = "nvml"
 MAX_GPUS: Final = 64
 MAX_SAMPLES: Final = 3_000
-MAX_XIDS: Final = 256
 STALE_INTERVALS: Final = 3.0
 STALE_LEAST_S: Final = 5.0
 """A busy driver may be slow for a moment; what is older than this is not shown as it is now."""
-POINT_S: Final = 5.0
-POINTS: Final = 60
-
-
-@dataclass(slots=True, eq=False)
-class Points:
-    """Means of five seconds over the last minutes, for small plots."""
-
-    means: deque[float | None] = field(default_factory=lambda: deque(maxlen=POINTS))
-    _sum: float = 0.0
-    _n: int = 0
-
-    def add(self, value: float | None) -> None:
-        """Take a value into the mean that is being made."""
-        if value is not None:
-            self._sum += value
-            self._n += 1
-
-    def close(self) -> None:
-        """The five seconds are over."""
-        self.means.append(self._sum / self._n if self._n else None)
-        self._sum, self._n = 0.0, 0
-
-
-@dataclass(slots=True, eq=False, kw_only=True)
-class TrackedGpu:
-    """One GPU, there or gone.
-
-    Attributes:
-        facts: what it is.
-        source: the sampler that brings it.
-        samples: the newest, oldest first.
-        present: whether the driver answered for it last.
-        lost_at_s: wall time since when it does not.
-        xids: error events, newest last; ``xid_counts`` counts all of them by code.
-        holders: who is on it; None if that cannot be read.
-        owners: runs by pid, for as long as the driver lists the pid: also after they have ended.
-        judged: what checks said about it.
-        reference: its own GEMM.
-        written: what is in the store.
-        pids_are_ours: whether a process that the driver does not list is on no GPU; seen from a
-            container it may be in another one, whose processes drivers leave out.
-        kind: what it was busy with when that was last looked at, for everybody's eyes.
-    """
-
-    facts: GpuFacts
-    source: str = NVML
-    samples: deque[GpuSample] = field(default_factory=lambda: deque(maxlen=int(KEPT_S)))
-    present: bool = True
-    lost_at_s: float | None = None
-    xids: deque[GpuXid] = field(default_factory=lambda: deque(maxlen=MAX_XIDS))
-    xid_counts: Counter[int] = field(default_factory=Counter)
-    xid_last_s: dict[int, float] = field(default_factory=dict)
-    holders: tuple[GpuHolder, ...] | None = None
-    listed: tuple[GpuProcess, ...] | None = None
-    owners: dict[int, tuple[int, RunId]] = field(default_factory=dict)
-    judged: dict[str, Judged] = field(default_factory=dict)
-    reference: GpuReference | None = None
-    written: GpuBody | None = None
-    pids_are_ours: bool = True
-    utilization: Points = field(default_factory=Points)
-    power_w: Points = field(default_factory=Points)
-    kind: WorkKind = WorkKind.UNKNOWN
-    kind_reason: str = "no_fresh_sample"
-    kind_due_s: float = 0.0
-    point_s: float = POINT_S
-    point_due_s: float = 0.0
-    _state: GpuState | None = None
-    _held_of: tuple[GpuHolder, ...] | None = None
-    _held_by: frozenset[RunId] = frozenset()
-
-    @property
-    def held_by(self) -> frozenset[RunId]:
-        """Living runs that are on it; made anew when its list of holders is another."""
-        if self._held_of is not self.holders:
-            self._held_of = self.holders
-            self._held_by = frozenset(
-                h.run_id for h in self.holders or () if h.run_id is not None and not h.run_ended
-            )
-        return self._held_by
-
-    @property
-    def state(self) -> GpuState:
-        """As a check sees it; the same object until something changes."""
-        if self._state is None:
-            self._state = GpuState(
-                facts=self.facts,
-                samples=tuple(self.samples),
-                present=self.present,
-                holders=self.holders,
-                reference=self.reference,
-                xids=tuple(self.xids),
-                unheld_bytes=self._unheld_bytes(),
-                lost_at_s=self.lost_at_s,
-            )
-        return self._state
-
-    def changed(self) -> None:
-        """Something a check may see is new."""
-        self._state = None
-
-    def take(self, sample: GpuSample) -> None:
-        """Add a sample."""
-        self.samples.append(sample)
-        self.utilization.add(sample.utilization)
-        self.power_w.add(sample.power_w)
-        if sample.at_s >= self.point_due_s:
-            if self.point_due_s:
-                self.utilization.close()
-                self.power_w.close()
-            self.point_due_s = sample.at_s + self.point_s
-        self.changed()
-
-    def gone(self, at_s: float) -> None:
-        """The driver answers for it no longer."""
-        if self.present:
-            self.present, self.lost_at_s = False, at_s
-            self.holders = self.listed = None
-            self.changed()
-
-    def back(self) -> None:
-        """The driver answers for it."""
-        if not self.present:
-            self.present, self.lost_at_s = True, None
-            self.changed()
-
-    def _unheld_bytes(self) -> int | None:
-        """Memory that no listed process accounts for."""
-        last = self.samples[-1] if self.samples else None
-        if last is None or last.memory_used_bytes is None or last.memory_reserved_bytes is None:
-            return None
-        if self.holders is None or any(h.memory_bytes is None for h in self.holders):
-            return None
-        if not self.pids_are_ours:
-            return None
-        held = sum(h.memory_bytes or 0 for h in self.holders)
-        return max(last.memory_used_bytes - held, 0)
 
 
 @dataclass(slots=True, eq=False, kw_only=True)

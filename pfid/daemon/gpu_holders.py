@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from pfid.daemon.gpu_box import TrackedGpu
+from pfid.daemon.tracked_gpu import TrackedGpu
 from pfid.domain.gpu import GpuProcess
 from pfid.domain.names import RunId
 from pfid.domain.process_stat import ProcStat

@@ -6,7 +6,9 @@ from typing import Final, NamedTuple
 
 from pfid.analysis.gpu_window import newest_window
 from pfid.analysis.gpu_work import WINDOW_S, WorkLimits, classify
-from pfid.daemon.gpu_box import NVML, GpuBox, TrackedGpu
+from pfid.daemon.gpu_box import GpuBox
+from pfid.daemon.tracked_gpu import TrackedGpu
+from pfid.domain.gpu import NVML
 from pfid.domain.gpu_view import AbsentCount, GpusView, GpuView, HolderView, WorkKind, XidCount
 from pfid.domain.names import RunId
 from pfid.spec.ports.gpus import GpuHolder, SamplerProblem

@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from pfid.daemon.gpu_box import GpuBox, TrackedGpu
+from pfid.daemon.gpu_box import GpuBox
+from pfid.daemon.tracked_gpu import TrackedGpu
 from pfid.domain.inside import Achieved
 from pfid.domain.verdict import BOX, Entity, EntityKind
 from pfid.spec.fakes_gpus import FixedGpus

@@ -4,12 +4,12 @@ from typing import Final
 
 from pfid.analysis.gpu_past import GpuPastKeeper
 from pfid.daemon.core import Core
-from pfid.daemon.gpu_box import NVML, TrackedGpu
 from pfid.daemon.gpu_holders import Holders, InTree, RunTree
 from pfid.daemon.judging import Judging
 from pfid.daemon.messages import GpuBusSeen, GpuHeard, GpuSamplerLost
 from pfid.daemon.plugins import SAMPLERS_HOOK, count
-from pfid.domain.gpu import GpuProcess, XidEvent
+from pfid.daemon.tracked_gpu import TrackedGpu
+from pfid.domain.gpu import NVML, GpuProcess, XidEvent
 from pfid.domain.gpu_reference import GpuReference
 from pfid.domain.names import RunId
 from pfid.domain.snapshot import SamplerView

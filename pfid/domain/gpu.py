@@ -25,6 +25,9 @@ micro-controller halted, the card fell off the bus, or its firmware stopped answ
 catalogue)."""
 
 
+NVML: Final = "nvml"
+"""Name of the sampler that reads NVIDIA's cards."""
+
 XIDS: Final = "xids"
 """Among the facts that are absent: error events of the GPU are not told, and why."""
 

@@ -3,10 +3,10 @@
 import pytest
 from pfid_plugins.watch import gpu_work_kind
 
-from pfid.daemon.gpu_box import NVML, GpuBox
+from pfid.daemon.gpu_box import GpuBox
 from pfid.daemon.gpu_views import gpus_view
 from pfid.daemon.gpu_worlds import LiveGpus
-from pfid.domain.gpu import GpuFacts, GpuSample
+from pfid.domain.gpu import NVML, GpuFacts, GpuSample
 from pfid.domain.gpu_reference import GpuReference
 from pfid.domain.gpu_view import WorkKind
 from pfid.domain.inside import Achieved

@@ -4,10 +4,10 @@ import dataclasses
 
 import pytest
 
-from pfid.daemon.gpu_box import NVML, GpuBox
+from pfid.daemon.gpu_box import GpuBox
 from pfid.daemon.gpu_views import gpus_view
 from pfid.daemon.gpu_worlds import LiveGpus
-from pfid.domain.gpu import AbsentReason, GpuFacts, GpuProcess, GpuSample, XidEvent
+from pfid.domain.gpu import NVML, AbsentReason, GpuFacts, GpuProcess, GpuSample, XidEvent
 from pfid.domain.gpu_reference import GpuReference
 from pfid.domain.gpu_view import WorkKind
 from pfid.domain.verdict import BOX, Entity, EntityKind

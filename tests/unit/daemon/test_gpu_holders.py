@@ -2,8 +2,8 @@
 
 import pytest
 
-from pfid.daemon.gpu_box import TrackedGpu
 from pfid.daemon.gpu_holders import Holders, InTree, RunTree
+from pfid.daemon.tracked_gpu import TrackedGpu
 from pfid.domain.gpu import GpuFacts, GpuProcess
 from pfid.domain.process_stat import ProcStat
 

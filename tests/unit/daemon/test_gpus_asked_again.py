@@ -5,13 +5,13 @@ from types import SimpleNamespace
 import pytest
 from pfid_plugins.watch import gpu_shared_unexpectedly, gpu_work_kind
 
-from pfid.daemon.gpu_box import NVML, GpuBox
+from pfid.daemon.gpu_box import GpuBox
 from pfid.daemon.gpu_worlds import LiveGpus
 from pfid.daemon.gpus import Gpus
 from pfid.daemon.judging import Judging
 from pfid.daemon.messages import GpuHeard
 from pfid.daemon.tracked import Judged
-from pfid.domain.gpu import GpuFacts, GpuProcess, GpuSample
+from pfid.domain.gpu import NVML, GpuFacts, GpuProcess, GpuSample
 from pfid.domain.names import RunId
 from pfid.domain.process_stat import ProcStat
 from pfid.domain.verdict import Entity, EntityKind
