@@ -1,9 +1,9 @@
 """``pfid selftest``: prove that every check can fire, can pass, and would notice being broken."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 import msgspec
@@ -37,6 +37,9 @@ from pfid.config.paths import daemon_socket
 from pfid.domain.errors import PfidError
 from pfid.domain.gate import Gate, GateState
 from pfid.spec.check import Stage
+
+DRILLED: Final = (Stage.WATCH.value, Stage.PREFLIGHT.value)
+"""Stages whose readers are driven by real faults; a model or a result is judged as it lies."""
 
 
 @click.command()
@@ -76,21 +79,28 @@ def command(  # noqa: PLR0917 - click hands each option over as an argument
     not. It needs promtool; without it that leg stays untried. Recording rules and the dashboard's
     panels must ask for nothing that the daemon never emits.
 
-    Exit status: 0 every enabled check is proven, 1 one is not, 2 usage, 3 nothing to prove.
+    Exit status: 0 every enabled check is proven, 1 one is not, 2 usage, 3 nothing to prove, or
+    a leg that was asked for could be tried on nothing that was chosen.
     """
     stages = (Stage(stage),) if stage else tuple(Stage)
     chosen = chosen_config(config)
     gates = selftest(Bench(config=chosen), stages, only).gates
     if only and not gates:
-        error(f"there is no check {only}; `pfid checks` lists them")
+        where = f" of stage {stage}" if stage else ""
+        error(f"there is no check {only}{where}; `pfid checks` lists them")
         ctx.exit(Exit.USAGE)
-    drills = _drilled(ctx, only) if live and Stage.WATCH in stages else ()
+    off = chosen.disabled_checks
+    drills = _drilled(ctx, only, off) if live and Stage.WATCH in stages else ()
     if live and Stage.PREFLIGHT in stages:
         drills = (*drills, *run_project_drills(chosen, only, _tell))
-    if burn is not None and Stage.WATCH in stages:
-        drills = (*drills, _burnt(burn))
+    untried = undriven(gates, drills) if live else ()
+    if burn is not None:
+        burnt = _burnt(burn) if Stage.WATCH in stages else None
+        untried += ("--burn",) if burnt is None or burnt.ok is None else ()
+        drills = (*drills, *([burnt] if burnt is not None else []))
     gates = with_live(gates, drills)
     raised = alert_legs(chosen, only) if alerts and Stage.WATCH in stages else ()
+    untried += ("--alerts",) if alerts and not raised else ()
     gates = with_alerts(gates, _told(raised))
     if raised:
         tell_alerts(daemon_socket(os.environ), gates)
@@ -110,15 +120,40 @@ def command(  # noqa: PLR0917 - click hands each option over as an argument
         print_gates(gates)
         print_drills(drills)
         say(spoken(denominator(gates)))
-    ctx.exit(verdict(gates) if _all_ok(others) and _all_ok(queries) else Exit.FAILED)
+    for leg in untried:
+        note(f"{leg}: nothing that was chosen could be tried here")
+    ctx.exit(verdict(gates, untried) if _all_ok(others) and _all_ok(queries) else Exit.FAILED)
 
 
-def verdict(gates: Sequence[Gate]) -> Exit:
-    """Return the exit status: nothing tried is not a success, and neither is a failed drill."""
+def verdict(gates: Sequence[Gate], untried: Sequence[str] = ()) -> Exit:
+    """Return the exit status: nothing tried is not a success, and neither is a failed drill.
+
+    Args:
+        gates: of what was chosen.
+        untried: legs that were asked for and tried on nothing.
+    """
     legs = [leg for g in gates for leg in (g.proven_to.live, g.proven_to.alerts)]
     if False in legs or any(g.state is GateState.UNPROVEN for g in gates):
         return Exit.FAILED
-    return Exit.OK if any(g.state is GateState.PROVEN for g in gates) else Exit.UNKNOWN
+    proven = any(g.state is GateState.PROVEN for g in gates)
+    return Exit.OK if proven and not untried else Exit.UNKNOWN
+
+
+def undriven(gates: Sequence[Gate], drills: Sequence[DrillResult]) -> tuple[str, ...]:
+    """Return stages in which no drill was driven, as the leg and the stage.
+
+    Of the stages that were chosen those that have drills count; where none has, each does: whoever
+    asks for real faults of a stage without drills must not read that they were seen.
+    """
+    driven = {r.check for r in drills if r.ok is not None}
+    chosen = [g for g in gates if g.state is not GateState.DISABLED]
+    stages = sorted({g.stage for g in chosen})
+    counted = [s for s in stages if s in DRILLED] or stages
+    return tuple(
+        f"--live, {stage}"
+        for stage in counted
+        if not any(g.stage == stage and g.check in driven for g in chosen)
+    )
 
 
 def _tell(result: DrillResult) -> None:
@@ -134,9 +169,9 @@ def _burnt(python: str) -> DrillResult:
     return result
 
 
-def _drilled(ctx: click.Context, only: str | None) -> tuple[DrillResult, ...]:
+def _drilled(ctx: click.Context, only: str | None, off: Container[str]) -> tuple[DrillResult, ...]:
     try:
-        results = run_live(daemon_socket(os.environ), only, _tell)
+        results = run_live(daemon_socket(os.environ), only, _tell, off=off)
     except PfidError as problem:
         error(str(problem))
         ctx.exit(Exit.UNKNOWN)

@@ -3,7 +3,7 @@
 import contextlib
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -104,7 +104,11 @@ def _walk(
 
 
 def run_live(
-    box: Path, only: str | None = None, told: Callable[[DrillResult], None] = lambda _: None
+    box: Path,
+    only: str | None = None,
+    told: Callable[[DrillResult], None] = lambda _: None,
+    *,
+    off: Container[str] = (),
 ) -> tuple[DrillResult, ...]:
     """Walk every drill: through the box's daemon if one answers, else through one of our own.
 
@@ -114,12 +118,13 @@ def run_live(
         box: socket of the box's daemon.
         only: drills of one check.
         told: called with each result as it comes.
+        off: checks that are disabled: a daemon that does not run them shows no verdict of theirs.
 
     Raises:
         ScratchDaemonError: if a daemon of our own does not come up.
         ControlError: if a daemon that answered stops answering.
     """
-    chosen = [d for d in DRILLS if only in (None, d.check)]
+    chosen = [d for d in DRILLS if only in (None, d.check) and d.check not in off]
     in_use = answers(box)
     spoiling = [d for d in chosen if d.scratch_only or not in_use]
     through_box = [d for d in chosen if d not in spoiling]
@@ -129,7 +134,7 @@ def run_live(
         results += run_drills(box, url, scratch=False, drills=through_box, told=told)
     if spoiling:
         results += _through_our_own(spoiling, told)
-    if in_use:
+    if in_use and results:
         _tell(box, results)
     return tuple(results)
 
@@ -139,6 +144,8 @@ def _through_our_own(
 ) -> tuple[DrillResult, ...]:
     nvml = stand_in(os.environ)
     gpus = None if nvml is None else PlantedGpus(nvml)
+    if gpus is None and all(d.planted_gpus for d in drills):  # none of them comes to a daemon
+        return run_drills(Path(), None, scratch=True, drills=drills, told=told)
     with scratch_daemon(nvml) as own:
         url = page_url_of(own)
         return run_drills(own, url, scratch=True, drills=drills, gpus=gpus, told=told)

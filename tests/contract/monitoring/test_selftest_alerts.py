@@ -35,9 +35,9 @@ def test_the_leg_is_proven_with_promtool_and_said_per_check():
     assert "as declared" in done.stderr
 
 
-def test_without_promtool_the_leg_stays_untried(tmp_path):
+def test_without_promtool_the_leg_stays_untried_and_is_no_success(tmp_path):
     done = selftest("--alerts", "--json", path=tmp_path)
-    assert (done.returncode, leg(done)) == (0, None)
+    assert (done.returncode, leg(done)) == (3, None)
     assert "promtool is not installed" in done.stderr
 
 

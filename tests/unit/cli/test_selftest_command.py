@@ -2,10 +2,12 @@
 
 import json
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 
 import pytest
 from click.testing import CliRunner
 
+from pfid.bootstrap.live.session import DrillResult
 from pfid.cli import checks, selftest
 from pfid.cli.gate_output import denominator
 from pfid.cli.junit import write_junit
@@ -114,6 +116,51 @@ def test_a_failed_live_leg_is_a_failure():
         proven_to=ProvenTo(controls=True, sabotage=True, live=False),
     )
     assert selftest.verdict((failed,)) is Exit.FAILED
+
+
+@pytest.mark.parametrize(
+    ("options", "untried"),
+    [
+        (("--check", "adapter_reach", "--live"), "--live, viability"),
+        (("--check", "gate_sees_property", "--live"), "--live, result"),
+        (("--check", "gpu_free", "--live"), "--live, preflight"),
+        (("--check", "gpu_xid", "--live"), "--live, watch"),
+        (("--check", "gpu_free", "--burn", "python"), "--burn"),
+        (("--check", "gpu_free", "--stage", "preflight", "--alerts"), "--alerts"),
+    ],
+)
+def test_a_leg_that_was_asked_for_and_tried_on_nothing_is_not_a_success(
+    options, untried, monkeypatch
+):
+    monkeypatch.delenv("PFID_NVML_SHIM", raising=False)
+    result = run(selftest.command, *options)
+    assert result.exit_code == Exit.UNKNOWN, result.stderr
+    assert f"{untried}: nothing that was chosen could be tried here" in result.stderr
+
+
+def drilled(check, ok):
+    return DrillResult(drill="d", check=check, ok=ok)
+
+
+def staged(check, stage, state=GateState.PROVEN):
+    return replace(gate(check, state), stage=stage)
+
+
+@pytest.mark.parametrize(
+    ("gates", "drills", "untried"),
+    [
+        ([gate("a")], [], ("--live, watch",)),
+        ([gate("a")], [drilled("a", None)], ("--live, watch",)),
+        ([gate("a"), gate("b")], [drilled("a", None), drilled("b", ok=True)], ()),
+        ([gate("a")], [drilled("a", ok=False)], ()),
+        ([gate("a"), staged("m", "viability")], [drilled("a", ok=True)], ()),
+        ([gate("a"), staged("p", "preflight")], [drilled("a", ok=True)], ("--live, preflight",)),
+        ([staged("m", "viability")], [], ("--live, viability",)),
+        ([gate("a"), gate("b", GateState.DISABLED)], [drilled("b", ok=True)], ("--live, watch",)),
+    ],
+)
+def test_every_stage_with_drills_has_had_one_driven(gates, drills, untried):
+    assert selftest.undriven(gates, drills) == untried
 
 
 def test_the_denominator_counts_what_was_seen_to_fire():
