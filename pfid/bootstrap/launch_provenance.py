@@ -77,7 +77,10 @@ class LaunchProvenance:
         self._tell("the training interpreter", interpreter.problem)
         files = _unread(declared) or self._digests(declared.inputs())
         fields: Mapping[str, Field] = at_launch(
-            declared.table.requested, declared.file, request.expect_step_s
+            declared.table.requested,
+            declared.file,
+            request.expect_step_s,
+            declared.table.pairs,
         )
         if declared.base:
             fields, unread = self._with_base(fields, run_dir)

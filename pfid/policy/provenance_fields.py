@@ -59,8 +59,20 @@ class Heard(Struct, frozen=True, kw_only=True):
     refused: tuple[Said, ...]
 
 
+def always_there(expected: Mapping[str, str]) -> tuple[str, ...]:
+    """Names of the fields that a manifest has whether or not anybody speaks of them.
+
+    Args:
+        expected: the spec's own pairs: a run that claims neither side says so with null.
+    """
+    return tuple(dict.fromkeys((*STANDARD, *expected, *filter(None, expected.values()))))
+
+
 def at_launch(
-    declared: Mapping[str, Any], declared_by: str, expect_step_s: float | None
+    declared: Mapping[str, Any],
+    declared_by: str,
+    expect_step_s: float | None,
+    expected: Mapping[str, str] | None = None,
 ) -> dict[str, Field]:
     """Every standard field, with what is asked for before anything runs.
 
@@ -68,8 +80,9 @@ def at_launch(
         declared: requested settings of the spec, by field.
         declared_by: the spec's path.
         expect_step_s: from ``--expect-step``.
+        expected: the spec's own pairs.
     """
-    fields = {name: Field() for name in (*STANDARD, *declared)}
+    fields = {name: Field() for name in (*always_there(expected or {}), *declared)}
     by = Source(kind="declared", detail=declared_by)
     for name, value in declared.items():
         fields[name] = Field(requested=mask_value(value, name), requested_by=by)

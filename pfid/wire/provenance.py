@@ -7,6 +7,8 @@ import msgspec
 
 from pfid.domain.errors import StateError
 from pfid.domain.provenance import SCHEMA, Manifest
+from pfid.policy.launch_environ import ALWAYS
+from pfid.policy.provenance_fields import always_there
 from pfid.wire.text_only import text_only
 
 MAX_BYTES: Final = 64 * 1024 * 1024
@@ -40,8 +42,15 @@ def decode_manifest(body: bytes, place: str) -> Manifest:
 
 
 def absent_keys(body: bytes, manifest: Manifest) -> tuple[str, ...]:
-    """Keys, dotted, that a manifest should have and its text does not: absent is an accident."""
-    return tuple(_absent(msgspec.to_builtins(manifest), msgspec.json.decode(body), ""))
+    """Keys, dotted, that a manifest should have and its text does not: absent is an accident.
+
+    Of its tables with free names too: every field and every variable that is always written.
+    """
+    return (
+        *_absent(msgspec.to_builtins(manifest), msgspec.json.decode(body), ""),
+        *(f"fields.{n}" for n in always_there(manifest.expected) if n not in manifest.fields),
+        *(f"command.environ.{n}" for n in ALWAYS if n not in manifest.command.environ),
+    )
 
 
 def _absent(whole: Any, found: Any, path: str) -> Iterator[str]:

@@ -3,7 +3,8 @@
 A manifest that omits a key when there was nothing to report cannot be told from one of a harness
 too old to know the key: an adapter trained without a safeguard looks just like one trained with it.
 Present-and-null is a statement; absent is an accident (playbook 4.8). Judged on what a one-step
-smoke run at this commit really wrote: every key of pfid's own schema, and those that the spec adds.
+smoke run at this commit really wrote: every key of pfid's own schema, every standard field and
+variable, both sides of every pair that the spec names, and the keys that it adds.
 
 Blind spot: a key that is there, null, and should not be: see observed_consequence_present.
 

@@ -22,6 +22,7 @@ from pfid.domain.provenance import (
     InterpreterIdentity,
     Manifest,
 )
+from pfid.policy.launch_environ import launch_environ
 from pfid.policy.provenance_fields import at_launch
 
 UNDRILLED: Final[Mapping[str, str]] = {
@@ -220,7 +221,9 @@ def _smoke(
         name=NAME,
         attempt=1,
         sampled_at_s=time.time(),
-        command=CommandIdentity(argv=("python", "train.py"), cwd=str(ground.folder)),
+        command=CommandIdentity(
+            argv=("python", "train.py"), cwd=str(ground.folder), environ=launch_environ({})
+        ),
         host=HostIdentity(hostname="selftest", boot_id="selftest", kernel="selftest"),
         code=CodeIdentity(commit=commit, describe=commit[:7], dirty=False),
         interpreter=InterpreterIdentity(version="3", distributions={"torch": "2"}),

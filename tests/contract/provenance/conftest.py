@@ -21,6 +21,7 @@ from pfid.domain.provenance import (
     InterpreterIdentity,
     Manifest,
 )
+from pfid.policy.launch_environ import launch_environ
 from pfid.policy.provenance_fields import at_launch
 from pfid.wire.record import RecordedProcess, RunRecord
 
@@ -29,7 +30,7 @@ LAUNCHED = Manifest(
     name="train",
     attempt=1,
     sampled_at_s=1_788_000_000.0,
-    command=CommandIdentity(argv=("python", "train.py"), cwd="/work"),
+    command=CommandIdentity(argv=("python", "train.py"), cwd="/work", environ=launch_environ({})),
     host=HostIdentity(hostname="box", boot_id="b", kernel="6"),
     code=CodeIdentity(commit="c" * 40, describe="ccccccc", dirty=False),
     interpreter=InterpreterIdentity(version="3.12.4", distributions={"torch": "2.13.0"}),

@@ -15,7 +15,8 @@ from pfid.domain.provenance import (
     Manifest,
 )
 from pfid.domain.repository import GitChange, GitSubmodule
-from pfid.policy.provenance_fields import at_launch
+from pfid.policy.launch_environ import ALWAYS, launch_environ
+from pfid.policy.provenance_fields import STANDARD, at_launch
 from pfid.wire.provenance import absent_keys, decode_manifest, encode_manifest
 
 WHOLE = Manifest(
@@ -23,7 +24,7 @@ WHOLE = Manifest(
     name="n",
     attempt=1,
     sampled_at_s=1.5,
-    command=CommandIdentity(argv=("a",), environ={"A": None}),
+    command=CommandIdentity(argv=("a",), environ=launch_environ({}, ("A",))),
     host=HostIdentity(gpus=(GpuIdentity(uuid="u", model=None, pci_bus_id="b"),)),
     code=CodeIdentity(
         changes=(GitChange(path="a", state=".M"),),
@@ -56,6 +57,32 @@ def test_a_key_that_is_absent_is_named_wherever_it_lacks():
     assert set(absent_keys(body, read)) == {
         "end", "code.dirty", "files.0.sha256", "fields.seed.observed",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", STANDARD)
+def test_a_standard_field_that_is_left_out_whole_is_absent(name):
+    data = json.loads(encode_manifest(WHOLE))
+    del data["fields"][name]
+    body = json.dumps(data).encode()
+    assert absent_keys(body, decode_manifest(body, "here")) == (f"fields.{name}",)
+
+
+def test_a_variable_that_is_always_written_may_not_be_left_out():
+    data = json.loads(encode_manifest(WHOLE))
+    data["command"]["environ"] = {}
+    body = json.dumps(data).encode()
+    found = absent_keys(body, decode_manifest(body, "here"))
+    assert found == tuple(f"command.environ.{name}" for name in ALWAYS)
+
+
+def test_both_sides_of_a_pair_of_the_specs_own_are_there_from_the_launch_on():
+    expected = {"my.filter": "my.dropped", "seed": ""}
+    fields = at_launch({}, "/spec", None, expected)
+    whole = replace(WHOLE, fields=fields, expected=expected)
+    assert not absent_keys(encode_manifest(whole), whole)
+    for name in ("my.filter", "my.dropped", "seed"):
+        less = replace(whole, fields={n: f for n, f in fields.items() if n != name})
+        assert absent_keys(encode_manifest(less), less) == (f"fields.{name}",)
 
 
 @pytest.mark.parametrize(
