@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
+from pfid.analysis.lost_items import expected_scores, lacks_score
 from pfid.analysis.rates import Count
 from pfid.spec.ports.results import ResultRecord
 from pfid.spec.result_gates.rate import Rate
@@ -13,9 +14,22 @@ Runs = Mapping[int, Sequence[Count]]
 
 
 def count(records: Iterable[ResultRecord], rate: Rate) -> Count | None:
-    """What a rate comes to; None if it applies to no record."""
+    """What a rate comes to; None if it applies to no record. See :func:`left_out`."""
     values = [value for value in _values(records, rate) if value is not None]
     return Count(sum(values), len(values)) if values else None
+
+
+def left_out(records: Iterable[ResultRecord], rate: Rate) -> Count:
+    """Records that a rate should be over and is not, for want of a score, of how many it should.
+
+    A record should have the score if any record of its kind of prompt has it.
+    """
+    held = [one for one in records if rate.family is None or one.family == rate.family]
+    if not rate.metric:
+        return Count(0, len(held))
+    expected = expected_scores(held)
+    of = [one for one in held if one.scored and rate.metric in expected[one.family]]
+    return Count(sum(lacks_score(one, expected, (rate.metric,)) for one in of), len(of))
 
 
 def counts_by_seed(records: Iterable[ResultRecord], rate: Rate) -> Runs:

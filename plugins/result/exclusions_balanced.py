@@ -1,24 +1,35 @@
-"""Fail when one arm loses more items to truncation or flags than the other.
+"""Fail when one arm loses more items to truncation, flags or missing scores than the other.
 
-What is lost is not lost at random: the longest answers hit the cap, the shortest are flagged. A
-comparison over what is left compares different questions, so this is said before any comparison.
+What is lost is not lost at random: the longest answers hit the cap, the shortest are flagged, the
+strangest cannot be scored. A comparison over what is left compares different questions, so this is
+said before any comparison.
 18 of 192 against 2 was carried through two runs, and called new the second time, because nobody
 had read the record of the first (playbook 4.6.3): the earlier record is looked up here, and nothing
 is called new without it.
 
-Blind spot: items lost alike in both arms, and lost for opposite reasons, look balanced. A record
-that tells neither how it ended nor any flag cannot be counted.
+An answer of which nobody says how it ended may have been cut off: unless the verdict is the same
+whether it was or not, it is unknown.
+
+Blind spot: items lost alike in both arms, and lost for opposite reasons, look balanced. A metric
+that no record of a kind of prompt has, in neither arm, is not missed.
 
 When it fires: compare over the items both arms kept, or raise the cap and run both again. It is a
 property of the recipe rather than of this run where the earlier record has it too.
 """
 
 import datetime as dt
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from pfid.analysis.proportion import Interval, difference
+from pfid.analysis.lost_items import (
+    Expected,
+    Losses,
+    expected_scores,
+    lost_items,
+)
+from pfid.analysis.lost_sides import Gaps, Side, side_however_ended, side_of
+from pfid.analysis.proportion import difference
 from pfid.spec import (
     Answers,
     AnyCheck,
@@ -58,11 +69,16 @@ ANSWERS: Final = Answers(
         "cannot_tell": (Outcome.UNKNOWN, "over so few items the arms cannot be told apart"),
         "losses_not_told": (
             Outcome.UNKNOWN,
-            "the records of an arm say neither how answers ended nor what was flagged",
+            "too many records of an arm say neither how they ended nor what took them out",
         ),
         "one_arm": (Outcome.NOT_APPLICABLE, "there is one arm and nothing to compare it with"),
     }
 )
+DOUBTS: Final = {
+    Side.NEITHER: "balanced",
+    Side.CANNOT_TELL: "cannot_tell",
+    Side.NOT_TOLD: "losses_not_told",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,8 +94,8 @@ class Seen:
     """What was looked at: lost and all items of each arm, now and in the earlier record."""
 
     told: bool
-    candidate: tuple[int, int]
-    baseline: tuple[int, int] | None
+    candidate: Losses
+    baseline: Losses | None
     earlier: tuple[int, int, int, int] | None
     earlier_at_s: float = reported(default=0.0)
     earlier_problem: str = reported(default="")
@@ -92,11 +108,12 @@ def observe(world: World) -> Seen:
     gate = facts.gates.exclusions_balanced or ExclusionsGate()
     baseline = facts.baseline
     arms = (facts.candidate,) if baseline is None else (facts.candidate, baseline)
+    expected = expected_scores(one for arm in arms for one in arm.records)
     foreign = _foreign(facts)
     return Seen(
-        told=all(arm.records and _told(arm, gate) for arm in arms),
-        candidate=_lost(facts.candidate, gate),
-        baseline=_lost(baseline, gate) if baseline is not None else None,
+        told=all(arm.records and _told(arm, gate, expected) for arm in arms),
+        candidate=lost_items(facts.candidate.records, gate, expected),
+        baseline=lost_items(baseline.records, gate, expected) if baseline is not None else None,
         earlier=None if foreign else _earlier(facts),
         earlier_at_s=facts.previous.judged_at_s if facts.previous else 0.0,
         earlier_problem=facts.previous_problem,
@@ -104,22 +121,11 @@ def observe(world: World) -> Seen:
     )
 
 
-def _lost(arm: Arm, gate: ExclusionsGate) -> tuple[int, int]:
-    lost = 0
-    for held in arm.records:
-        cut = gate.truncation and held.cut_off is True
-        lost += cut or _flagged(held.flags, gate.flags)
-    return lost, len(arm.records)
-
-
-def _flagged(flags: Collection[str], counting: Collection[str]) -> bool:
-    return any(f in counting for f in flags) if counting else bool(flags)
-
-
-def _told(arm: Arm, gate: ExclusionsGate) -> bool:
+def _told(arm: Arm, gate: ExclusionsGate, expected: Expected) -> bool:
     """Whether its records could have said that an item was lost."""
     ends = gate.truncation and any(r.cut_off is not None for r in arm.records)
-    return ends or any(r.flags for r in arm.records)
+    scores = gate.unscored and any(expected.values())
+    return ends or scores or any(r.flags for r in arm.records)
 
 
 def _foreign(facts: ResultFacts) -> str:
@@ -143,49 +149,59 @@ def _earlier(facts: ResultFacts) -> tuple[int, int, int, int] | None:
 
 def judge(seen: Seen, limits: Limits) -> Verdict:
     """Decide, purely."""
-    baseline = seen.baseline
-    if baseline is None:
+    ours, theirs = seen.candidate, seen.baseline
+    if theirs is None:
         return ANSWERS.say("one_arm")
     if not seen.told:
         return ANSWERS.say("losses_not_told")
-    gap = difference(seen.candidate, baseline)
-    share = _gap(seen.candidate, baseline)
+    counts = (ours.lost, ours.items, theirs.lost, theirs.items)
+    gap = difference(counts[:2], counts[2:])
     figures = {
-        "candidate_lost": (seen.candidate[0], "1"),
-        "candidate_items": (seen.candidate[1], "1"),
-        "baseline_lost": (baseline[0], "1"),
-        "baseline_items": (baseline[1], "1"),
+        **_figures("candidate", ours),
+        **_figures("baseline", theirs),
         "gap_low": (gap.low, "ratio"),
-        "gap": (share, "ratio"),
+        "gap": (ours.lost / ours.items - theirs.lost / theirs.items, "ratio"),
         "gap_high": (gap.high, "ratio"),
     }
-    details = (_against(*seen.candidate, *baseline), _history(seen))
-    return ANSWERS.say(_code(seen.earlier, gap, share, limits), *details, figures=figures)
+    details = (_against(*counts), _why(ours, theirs), _history(seen))
+    code = _code(ours, theirs, seen.earlier, limits)
+    evidence = (f"candidate: {ours.said}", f"baseline: {theirs.said}")
+    return ANSWERS.say(code, *details, figures=figures, evidence=evidence)
+
+
+def _figures(arm: str, losses: Losses) -> dict[str, tuple[float | None, str]]:
+    return {
+        f"{arm}_lost": (losses.lost, "1"),
+        f"{arm}_items": (losses.items, "1"),
+        f"{arm}_unscored": (losses.unscored, "1"),
+        f"{arm}_untold": (losses.untold, "1"),
+    }
 
 
 def _code(
-    earlier: tuple[int, int, int, int] | None, gap: Interval, share: float, limits: Limits
+    ours: Losses, theirs: Losses, earlier: tuple[int, int, int, int] | None, limits: Limits
 ) -> str:
-    if _apart(gap, limits):
-        if earlier is None:
-            return "lopsided"
-        before = difference(earlier[:2], earlier[2:])
-        same_side = (before.low > 0) == (gap.low > 0)
-        return "lopsided_again" if _apart(before, limits) and same_side else "lopsided_since"
-    unknown = max(-gap.low, gap.high) > limits.unknown_gap_share
-    return "cannot_tell" if abs(share) > limits.gap_share or unknown else "balanced"
-
-
-def _apart(gap: Interval, limits: Limits) -> bool:
-    return gap.low > limits.gap_share or gap.high < -limits.gap_share
-
-
-def _gap(one: tuple[int, int], other: tuple[int, int]) -> float:
-    return one[0] / one[1] - other[0] / other[1]
+    gaps = Gaps(told=limits.gap_share, unknown=limits.unknown_gap_share)
+    side = side_however_ended(ours, theirs, gaps)
+    if side in DOUBTS:
+        return DOUBTS[side]
+    if earlier is None:
+        return "lopsided"
+    return "lopsided_again" if side_of(earlier, gaps) is side else "lopsided_since"
 
 
 def _against(lost: int, items: int, base_lost: int, base_items: int) -> str:
     return f"{lost} of {items} against {base_lost} of {base_items}"
+
+
+def _why(ours: Losses, theirs: Losses) -> str:
+    """What is said of items that other checks leave out in silence."""
+    said = []
+    if ours.unscored or theirs.unscored:
+        said.append(f"without a score {ours.unscored} against {theirs.unscored}")
+    if ours.untold or theirs.untold:
+        said.append(f"of {ours.untold} against {theirs.untold} nobody says how they ended")
+    return ", ".join(said)
 
 
 def _history(seen: Seen) -> str:
@@ -221,6 +237,19 @@ def controls(limits: Limits) -> Iterable[Control]:
         items = round(3.84 * (1 / limits.unknown_gap_share - 1) * n)
         yield _control(name, code, (0, items), (0, items))
     yield _control("nothing told", "losses_not_told", (0, 192), (2, 192), told=False)
+    yield _control(
+        "endings do not count", "losses_not_told", (0, 192), (0, 192), told=False, truncation=False
+    )
+    yield _control("few without a score", "balanced", (2, 192), (1, 192), by="score")
+    yield _control("18 without a score", "lopsided", (18, 192), (2, 192), by="score")
+    yield _control("2 of both do not say how they ended", "balanced", (3, 192), (2, 192), untold=2)
+    yield _control("38 do not say", "losses_not_told", (3, 192), (2, 192), untold=38)
+    yield _control(
+        "18 flagged, 150 do not say", "lopsided", (18, 192), (2, 192), by="flag", untold=150
+    )
+    yield _control(
+        "18 cut off, 150 do not say", "losses_not_told", (18, 192), (2, 192), by="cap", untold=150
+    )
     alone = result_world(result_facts(_arm(18, 192)))
     yield ANSWERS.control("one arm", "one_arm", alone)
 
@@ -233,24 +262,42 @@ def _control(
     earlier: tuple[int, int, int, int] | None = None,
     **more: Any,
 ) -> Control:
-    measured = more.get("earlier_with", INSTRUMENT)
+    measured = more.pop("earlier_with", INSTRUMENT)
+    gate = ExclusionsGate(flags=["too_short"], truncation=more.pop("truncation", True))
     facts = result_facts(
-        _arm(*candidate, told=more.get("told", True)),
-        _arm(*baseline, name="baseline"),
+        _arm(*candidate, **more),
+        _arm(*baseline, name="baseline", **more),
         previous=_previous(earlier, measured) if earlier else None,
-        gates=Gates(exclusions_balanced=ExclusionsGate(flags=["too_short"])),
+        gates=Gates(exclusions_balanced=gate),
     )
     return ANSWERS.control(name, code, result_world(facts))
 
 
-def _arm(lost: int, items: int, *, name: str = "candidate", told: bool = True) -> Arm:
+_LOST: Final[Mapping[str, dict[str, Any]]] = {
+    "cap": {"finish_reason": "length"},
+    "flag": {"flags": ("too_short",)},
+    "score": {"scores": {"f1": None}},
+}
+
+
+def _arm(
+    lost: int,
+    items: int,
+    *,
+    name: str = "candidate",
+    told: bool = True,
+    by: str = "",
+    untold: int = 0,
+) -> Arm:
     """Half of what is lost was cut off, half flagged; a flag that does not count loses nothing."""
-    ended = "stop" if told else None
-    cut = [record(n, finish_reason="length") for n in range(lost // 2)]
-    short = [record(n, finish_reason=ended, flags=("too_short",)) for n in range(lost // 2, lost)]
-    kept = [record(n, finish_reason=ended) for n in range(lost, items - 1)]
-    noted = record(items, finish_reason=ended, flags=("noted",) if told else ())
-    return arm([*cut, *short, *kept, noted], name)
+    whole: dict[str, Any] = {"finish_reason": "stop", "flags": ("noted",), "scores": {"f1": 0.5}}
+    if not told:
+        whole = {}
+    ways = [by or ("cap" if n < lost // 2 else "flag") for n in range(lost)]
+    gone = [record(n, **{**whole, **_LOST[way]}) for n, way in enumerate(ways)]
+    silent = [record(n, **{**whole, "finish_reason": None}) for n in range(lost, lost + untold)]
+    kept = [record(n, **whole) for n in range(lost + untold, items)]
+    return arm([*gone, *silent, *kept], name)
 
 
 def _previous(counts: tuple[int, int, int, int], measured: Instrument) -> PreviousResult:

@@ -60,7 +60,7 @@ ANSWERS: Final = Answers(
             "no input of a metric has an answer other than its null",
         ),
         "no_answer": (Outcome.UNKNOWN, "a metric answered what is no number"),
-        "metric_missing": (Outcome.UNKNOWN, "no record has a metric that the spec names"),
+        "metric_missing": (Outcome.UNKNOWN, "no record has a value of a metric that is named"),
         "no_scores": (Outcome.NOT_APPLICABLE, "the records hold no scores"),
         **PYTHON_ANSWERS,
     }
@@ -112,21 +112,25 @@ def observe(world: World) -> Seen:
     arms = [facts.candidate, *([facts.baseline] if facts.baseline is not None else [])]
     names = {name for held in arms for r in held.records for name, v in r.scores.items()
              if v is not None}  # fmt: skip
+    unscored = {name for held in arms for r in held.records for name in r.scores} - names
     nulls = [null for name in sorted(names) for null in _nulls(facts, name)]
     metrics = {null.metric for null in nulls}
     answered = [one for one in driven.values() if one.answers]
     toothless = [n for n in nulls if n.metric in driven and not _could_show(driven[n.metric], n)]
     return Seen(
-        metrics=len(names | set(driven)),
+        metrics=len(names | set(driven) | unscored),
         nulls=len(metrics),
         unearned=len(metrics - set(driven)),
-        missing=len(set(driven) - names),
+        missing=len((set(driven) | unscored) - names),
         problem=next((one.problem for one in driven.values() if one.problem), ""),
         wrong=sum(not answer.right for one in answered for answer in one.answers),
         constant=sum(len(a) > 1 and len({x.answer for x in a}) == 1
                      for a in (one.answers for one in answered)),
         toothless=len({null.metric for null in toothless}),
-        said=tuple(_said(nulls, driven, names)),
+        said=(
+            *(f"{name}: not one record has a score" for name in sorted(unscored - set(driven))),
+            *_said(nulls, driven, names),
+        ),
     )  # fmt: skip
 
 
@@ -236,9 +240,12 @@ def controls(_: NoLimits) -> Iterable[Control]:
         ("no number", "no_answer", (0.0,) * 72, (replace(fine, answers=(), problem="no_answer"),)),
         ("of another evaluation", "metric_missing", (0.1, 0.2),
          (fine, replace(fine, metric="overlap_b"))),
-        ("no scores", "no_scores", (None, None), ()),
+        ("scored nobody", "metric_missing", (None, None), ()),
     ):  # fmt: skip
         yield _control(name, code, scores, driven)
+    bare = result_facts(arm([record(1), record(2)]))
+    unasked = result_world(bare, known_answers=KnownAnswersFacts())
+    yield ANSWERS.control("no scores", "no_scores", unasked)
     yield from _arm_controls(fine)
     yield from python_controls(
         ANSWERS,

@@ -20,7 +20,7 @@ import msgspec
 
 from pfid.analysis.proportion import Interval, wilson
 from pfid.analysis.rates import Count, wald
-from pfid.analysis.result_rates import count
+from pfid.analysis.result_rates import count, left_out
 from pfid.spec import (
     Answers,
     AnyCheck,
@@ -96,15 +96,25 @@ def observe(world: World) -> Seen:
     if gate is None:
         return Seen(rates=0, unread=False, stale=0, bare=0, off=0.0)
     corpus = world.corpus.facts() or CorpusFacts(problem="not_looked_at")
-    now = [count(facts.candidate.records, one) if one.told else None for one in gate.rates]
+    records = facts.candidate.records
+    now = [count(records, one) if one.told else None for one in gate.rates]
     said = [line for one, c in zip(gate.rates, now, strict=True) for line in _said(one, c, corpus)]
+    lacking = [(one, left_out(records, one)) for one in gate.rates]
+    said += [
+        f"{one.name}: counted now without {c.hits:g} of {c.n} records, which have no score"
+        for one, c in lacking
+        if c.hits
+    ]
     return Seen(
         rates=len(gate.rates),
         unread=bool(corpus.problem),
         stale=sum(bool(r.corpus_sha256) and r.corpus_sha256 != corpus.sha256 for r in gate.rates),
         bare=sum(bool(_lacking(one)) for one in gate.rates),
         off=max((_off(one) for one in gate.rates), default=0.0),
-        figures=_figures(gate.rates[0], now[0]),
+        figures={
+            **_figures(gate.rates[0], now[0]),
+            "counted_unscored": (lacking[0][1].hits, "1"),
+        },
         said=(*said, *([corpus.detail] if corpus.detail else [])),
     )
 

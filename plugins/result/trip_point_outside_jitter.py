@@ -14,14 +14,14 @@ guard deterministic. If seeds were not taken, look whether the flag is handed on
 whether decoding is greedy: then other seeds are no further samples.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil, floor
 from typing import Final
 
 from pfid.analysis.proportion import wilson
 from pfid.analysis.rates import Count, binomial_sd, exceeds_chance, pooled, spread
-from pfid.analysis.result_rates import Runs, counts_by_seed, seed_margin
+from pfid.analysis.result_rates import Runs, counts_by_seed, left_out, seed_margin
 from pfid.spec import (
     Answers,
     AnyCheck,
@@ -55,6 +55,10 @@ ANSWERS: Final = Answers(
             Outcome.UNKNOWN,
             "the runs were not measured alike: their spread is not the stack's jitter",
         ),
+        "records_left_out": (
+            Outcome.UNKNOWN,
+            "too many records have no score or no seed: the rate is that of the others",
+        ),
         "rate_missing": (Outcome.UNKNOWN, "no record that names its seed has a rate's metric"),
         "not_configured": (Outcome.NOT_APPLICABLE, "the spec names no trip points"),
     }
@@ -68,6 +72,7 @@ class Limits:
     jitter_sds: float = limit(3.0, unit="sd", factor=1.5)
     repeats_min: int = limit(3, unit="runs", delta=1)
     seed_margin_min: float = limit(0.05, unit="share", factor=1.5)
+    left_out_share: float = limit(0.05, unit="share", factor=1.5)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +86,7 @@ class Seen:
         repeats: runs of the same seed, in effect: one more than its degrees of freedom.
         distance_sds: from a rate to its trip point, in jitters, of the nearest; 0 if it is on it.
         seed_margin: how much more alike one seed's outputs are than two seeds'; 1 if not known.
+        left_out: share of the records that a rate should be over and is not; the largest.
         figures: of the nearest.
         said: of each.
     """
@@ -91,6 +97,7 @@ class Seen:
     repeats: int
     distance_sds: float
     seed_margin: float
+    left_out: float = 0.0
     figures: Mapping[str, tuple[float | None, str]] = reported(default_factory=dict)
     said: tuple[str, ...] = reported(default=())
 
@@ -101,6 +108,7 @@ class _Point:
 
     at: TripPoint
     runs: Runs
+    left_out: Count
     figures: Mapping[str, tuple[float | None, str]] = field(default_factory=dict)
     distance_sds: float = 0.0
     repeats: int = 0
@@ -112,7 +120,7 @@ def observe(world: World) -> Seen:
     gate = facts.gates.trip_point_outside_jitter
     records = facts.candidate.records
     named = gate.points if gate is not None else []
-    points = [_counted(at, counts_by_seed(records, at)) for at in named]
+    points = [_counted(at, records) for at in named]
     known = [point for point in points if point.runs]
     nearest = min(known, key=lambda point: point.distance_sds, default=None)
     margin = seed_margin(records)
@@ -123,13 +131,18 @@ def observe(world: World) -> Seen:
         repeats=min((p.repeats for p in known), default=0),
         distance_sds=nearest.distance_sds if nearest is not None else 0.0,
         seed_margin=1.0 if margin is None else margin,
+        left_out=max((p.left_out.rate for p in known), default=0.0),
         figures=nearest.figures if nearest is not None else {},
         said=tuple(_words(p) for p in points),
     )
 
 
-def _counted(at: TripPoint, runs: Runs) -> _Point:
-    point = _Point(at=at, runs=runs)
+def _counted(at: TripPoint, records: Sequence[ResultRecord]) -> _Point:
+    runs = counts_by_seed(records, at)
+    unscored = left_out([r for r in records if r.seed is not None], at)
+    unseeded = sum(r.seed is None and at.family in (None, r.family) for r in records)
+    lacking = Count(unscored.hits + unseeded, max(unscored.n + unseeded, 1))
+    point = _Point(at=at, runs=runs, left_out=lacking)
     if not runs:
         return point
     blocks = [counts[0] for counts in runs.values()]
@@ -150,6 +163,7 @@ def _counted(at: TripPoint, runs: Runs) -> _Point:
         "block_binomial_sd": (binomial_sd(blocks) if len(blocks) > 1 else None, "share"),
         "excess_variance": (None if block_sd is None else float(excess), "1"),
         "seeds": (float(len(blocks)), "1"),
+        "left_out": (lacking.hits, "1"),
     }
     sds = (gap / jitter if jitter else float(gap > 0) * 1e9) if jitter is not None else 1e9
     freedom = sum(len(counts) - 1 for counts in runs.values())
@@ -170,6 +184,8 @@ def _words(point: _Point) -> str:
         return f"{name}: no record that names its seed has it"
     told = {key: value for key, (value, _) in point.figures.items()}
     words = [f"{name}: rate {told['rate']:.2%}, trips at {told['threshold']:.2%}"]
+    if told["left_out"]:
+        words.append(f"{told['left_out']:g} of {point.left_out.n} records have no score or no seed")
     if told["jitter_sd"] is not None:
         words.append(f"runs of the same seed differ by sd {_pp(told['jitter_sd'])}")
     if told["block_sd"] is not None:
@@ -188,10 +204,11 @@ def _pp(share: float | None) -> str:
 def judge(seen: Seen, limits: Limits) -> Verdict:
     """Decide, purely."""
     doubts = (
-        ("not_configured", seen.points < 1),
         ("seed_not_taken", seen.seed_margin < limits.seed_margin_min),
+        ("not_configured", seen.points < 1),
         ("runs_differ", bool(seen.mixed)),
         ("rate_missing", seen.missing > 0),
+        ("records_left_out", seen.left_out > limits.left_out_share),
         ("too_few_repeats", seen.repeats < limits.repeats_min),
         ("inside_jitter", seen.distance_sds <= limits.jitter_sds),
     )
@@ -255,6 +272,17 @@ def _seed_controls(limits: Limits) -> Iterable[Control]:
         yield _control(name, code, 0.9, _seeded(repeats, same))
     alike = [replace(one, output="word for word") for one in _seeded(repeats, 1.0)]
     yield _control("every seed says the same", "seed_not_taken", 0.9, alike)
+    bare = result_world(result_facts(arm(alike)))
+    yield ANSWERS.control("every seed says the same, no trip point", "seed_not_taken", bare)
+    for name, code, share in (
+        ("a few without a score", "outside_jitter", 0.9),
+        ("more than a few", "records_left_out", 1.1),
+    ):
+        for what, lacking in (("score", {"scores": {"short": None}}), ("seed", {"seed": None})):
+            held = _runs([(9, 1000), (12, 1000), (9, 1000)] * repeats)
+            none = round(share * limits.left_out_share * len(held))
+            less = [replace(one, **lacking) for one in held[-none:]]
+            yield _control(f"{name}: {what}", code, 0.9, [*held[:-none], *less])
 
 
 _PLAYBOOK: Final = ((9, 94), (12, 95), (9, 94))

@@ -115,6 +115,8 @@ def test_the_run_before_is_looked_up_before_anything_is_called_new(judge, arms, 
     assert said["exclusions_balanced"]["reason"] == "lopsided"
     assert said["records_complete"]["outcome"] == "pass"
     assert all(v["cannot_see"] for v in said.values())
+    assert body["candidate"]["scores"]["acc"]["n"] == 192
+    assert body["candidate"]["scores"]["acc"]["unscored"] == 0
     again = write(tmp_path / "again.jsonl", records(3, 20, 60, lost=17))
     body, said = verdicts(judge(again, "--baseline", base, "--json", code=1))
     assert body["previous"]["records"] == 192
@@ -196,6 +198,8 @@ def test_forty_columns_no_colour_and_a_pipe(judge, arms):
     assert "\x1b" not in shown
     assert "exclusions_balanced" in shown
     assert "What these verdicts cannot see:" in shown
+    lost, compared = shown.index("exclusions_balanced"), shown.index("MEAN SCORE")
+    assert lost < compared, "what was lost is said before anything is compared"
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """How a judgement looks: JSON, a table, and below it what was seen, and what cannot be."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
@@ -7,6 +8,7 @@ from typing import Any, Final
 
 import click
 
+from pfid.analysis.lost_items import expected_scores, lacks_score
 from pfid.bootstrap.judge.evaluation import Evaluation
 from pfid.bootstrap.stage_judging import Judged
 from pfid.cli.judged_text import print_figures, print_judged, print_outcome
@@ -22,21 +24,29 @@ SCORES_SHOWN: Final = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreOfArm:
-    """One metric over an arm."""
+    """One metric over an arm.
 
-    mean: float
+    Attributes:
+        mean: over the records that have it; None if none has.
+        n: how many have it.
+        unscored: how many should and do not.
+    """
+
+    mean: float | None
     n: int
+    unscored: int
 
 
 def judge_json(evaluation: Evaluation, judged: Sequence[Judged]) -> dict[str, Any]:
     """The object that ``pfid judge --json`` prints."""
     results = evaluation.results
+    base = results.baseline
     shown = verdicts_json(j.view for j in judged)
     return {
         "name": evaluation.name,
         "formats": list(evaluation.formats),
-        "candidate": _arm_json(results.candidate),
-        "baseline": None if results.baseline is None else _arm_json(results.baseline),
+        "candidate": _arm_json(results.candidate, results),
+        "baseline": base and _arm_json(base, results),
         "previous": _previous_json(results.previous),
         "previous_problem": results.previous_problem or None,
         "verdicts": [
@@ -53,7 +63,11 @@ def judge_json(evaluation: Evaluation, judged: Sequence[Judged]) -> dict[str, An
     }
 
 
-def _arm_json(arm: Arm) -> dict[str, Any]:
+def _arms(results: ResultFacts) -> list[Arm]:
+    return [results.candidate, *([results.baseline] if results.baseline is not None else [])]
+
+
+def _arm_json(arm: Arm, results: ResultFacts) -> dict[str, Any]:
     return {
         "name": arm.name,
         "records": len(arm.records),
@@ -67,7 +81,7 @@ def _arm_json(arm: Arm) -> dict[str, Any]:
         "repeats": len({r.repeat for r in arm.records}),
         "instrument": arm.instrument,
         "digest": arm.digest,
-        "scores": scores_of(arm),
+        "scores": scores_of(arm, results),
     }
 
 
@@ -85,10 +99,10 @@ def _previous_json(previous: PreviousResult | None) -> dict[str, Any] | None:
 def print_judgement(evaluation: Evaluation, judged: Sequence[Judged]) -> None:
     """Print what was judged, the verdicts, and what they cannot see."""
     facts([(name, value) for name, value in judged_facts(evaluation) if value])
-    _print_scores(evaluation.results)
     click.echo()
     print_judged(judged)
     print_figures(judged)
+    _print_scores(evaluation.results)
     seeing = [j for j in judged if j.view.outcome is not Outcome.NOT_APPLICABLE and j.blind_spot]
     if seeing:
         click.echo()
@@ -99,9 +113,12 @@ def print_judgement(evaluation: Evaluation, judged: Sequence[Judged]) -> None:
 
 
 def _print_scores(results: ResultFacts) -> None:
-    """What the records themselves say, an arm a column; no verdict."""
-    arms = [results.candidate, *([results.baseline] if results.baseline is not None else [])]
-    scores = [scores_of(arm) for arm in arms]
+    """What the records themselves say, an arm a column; no verdict.
+
+    Below the verdicts: what each arm lost is said before anything is compared.
+    """
+    arms = _arms(results)
+    scores = [scores_of(arm, results) for arm in arms]
     names = sorted({name for of in scores for name in of})
     if not names:
         return
@@ -112,18 +129,31 @@ def _print_scores(results: ResultFacts) -> None:
         say(f"and {len(names) - SCORES_SHOWN} more, which --json has")
 
 
-def scores_of(arm: Arm) -> dict[str, ScoreOfArm]:
-    """Mean and count of each metric over the records that have it."""
+def scores_of(arm: Arm, results: ResultFacts) -> dict[str, ScoreOfArm]:
+    """Each metric over an arm; what any record of a kind of prompt has, each of it should have."""
+    expected = expected_scores(one for of in _arms(results) for one in of.records)
     values: dict[str, list[float]] = {}
+    lacking: Counter[str] = Counter()
     for record in arm.records:
-        for name, value in record.scores.items():
+        for name in sorted({*record.scores, *expected[record.family]}):
+            value = record.scores.get(name)
+            found = values.setdefault(name, [])
             if value is not None:
-                values.setdefault(name, []).append(value)
-    return {name: ScoreOfArm(mean=fmean(of), n=len(of)) for name, of in sorted(values.items())}
+                found.append(value)
+            else:
+                lacking[name] += lacks_score(record, expected, (name,))
+    return {
+        name: ScoreOfArm(mean=fmean(of) if of else None, n=len(of), unscored=lacking[name])
+        for name, of in sorted(values.items())
+    }
 
 
 def _score_text(score: ScoreOfArm | None) -> str:
-    return "-" if score is None else f"{score.mean:.4g} (n={score.n})"
+    if score is None:
+        return "-"
+    mean = "-" if score.mean is None else f"{score.mean:.4g}"
+    lacking = f", {score.unscored} without" if score.unscored else ""
+    return f"{mean} (n={score.n}{lacking})"
 
 
 def judged_facts(evaluation: Evaluation) -> list[tuple[str, str]]:

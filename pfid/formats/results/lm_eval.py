@@ -70,6 +70,7 @@ def records_of(data: Any, task: str, place: str, run: int) -> list[ResultRecord]
             reference=None if target is None else _reference(target),
             cap_tokens=cap,
             scores=scores if i == 0 else {},
+            scored=i == 0,
             place=place,
         )
         for i, answer in enumerate(answers)

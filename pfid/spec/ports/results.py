@@ -29,7 +29,9 @@ class ResultRecord:
         finish_reason: as the engine said (``stop``, ``length``).
         language: of the prompt, as the record says.
         flags: what an earlier tool said of it (``too_short``).
-        scores: by metric; None for a metric that did not apply to this item.
+        scores: by metric; None where there is none for this item.
+        scored: whether scores are to be expected of it; False where they stand on another record
+            of the same item.
         place: where it stands, ``file:line``; for the owner alone.
     """
 
@@ -48,6 +50,7 @@ class ResultRecord:
     language: str | None = None
     flags: tuple[str, ...] = ()
     scores: Mapping[str, float | None] = field(default_factory=dict)
+    scored: bool = True
     place: str = ""
 
     @property

@@ -93,3 +93,75 @@ def test_tokens_at_the_cap_are_truncation_where_the_engine_says_nothing():
     full = arm([record(n, output_tokens=512, cap_tokens=512) for n in range(192)])
     short = arm([record(n, output_tokens=90, cap_tokens=512) for n in range(192)], "baseline")
     assert verdict(full, short).reason == "lopsided"
+
+
+def scored(nulls, items=192, name="candidate", reason="stop", family=""):
+    records = [
+        record(n, family=family, finish_reason=reason, scores={"f1": None if n < nulls else 0.5})
+        for n in range(items)
+    ]
+    return arm(records, name)
+
+
+def test_an_item_without_a_score_is_lost_by_its_arm_and_said():
+    found = verdict(scored(18), scored(2, name="baseline"))
+    assert found.reason == "lopsided"
+    assert "18 of 192 against 2 of 192; without a score 18 against 2" in found.summary
+    assert found.figures["candidate_unscored"].value == 18
+    assert found.evidence[0].endswith("18 without a score; of 0 nobody says how they ended")
+    assert verdict(scored(3), scored(2, name="baseline")).reason == "balanced"
+
+
+def test_an_arm_that_was_never_scored_lost_all_of_it():
+    assert verdict(scored(192), scored(0, name="baseline")).reason == "lopsided"
+    assert verdict(scored(192), scored(192, name="baseline")).reason == "balanced"
+
+
+def test_a_metric_of_another_kind_of_prompt_is_not_missed():
+    def both(name):
+        rest = [record(f"b{n}", family="b", finish_reason="stop", scores={"f1": None})
+                for n in range(96)]  # fmt: skip
+        return arm([*scored(0, 96, family="a").records, *rest], name)
+
+    found = verdict(both("candidate"), both("baseline"))
+    assert found.reason == "balanced"
+    assert found.figures["candidate_unscored"].value == 0
+
+
+def test_scores_that_count_can_be_named_and_left_out():
+    ours, theirs = scored(18), scored(0, name="baseline")
+    assert verdict(ours, theirs, ExclusionsGate(scores=["other"])).reason == "balanced"
+    assert verdict(ours, theirs, ExclusionsGate(scores=["f1"])).reason == "lopsided"
+    assert verdict(ours, theirs, ExclusionsGate(unscored=False)).reason == "balanced"
+
+
+def test_an_answer_whose_scores_stand_on_another_of_its_item_lacks_none():
+    first = scored(0, 96).records
+    again = [replace(r, repeat=1, scores={}, scored=False) for r in first]
+    assert verdict(arm([*first, *again]), arm([*first, *again], "b")).reason == "balanced"
+    again = [replace(r, scored=True) for r in again]
+    assert verdict(arm([*first, *again]), arm(first, "b")).reason == "lopsided"
+
+
+@pytest.mark.parametrize(
+    ("told", "reason"), [(0, "losses_not_told"), (140, "losses_not_told"), (190, "balanced")]
+)
+def test_an_ending_that_nobody_tells_is_not_taken_for_a_good_one(told, reason):
+    def half(name):
+        return arm(
+            [record(n, finish_reason="stop" if n < told else None, flags=("x",) if not n else ())
+             for n in range(192)], name,
+        )  # fmt: skip
+
+    found = verdict(half("candidate"), half("baseline"))
+    assert found.reason == reason
+    assert found.figures["baseline_untold"].value == 192 - max(told, 1)
+
+
+def test_what_is_lost_for_certain_is_said_though_endings_are_not_told():
+    flagged = [record(n, flags=("too_short",) if n < 18 else ()) for n in range(192)]
+    fine = [record(n, flags=("too_short",) if n < 2 else ()) for n in range(192)]
+    assert verdict(arm(flagged), arm(fine, "baseline")).reason == "lopsided"
+    assert verdict(arm(fine), arm(flagged, "baseline")).reason == "lopsided"
+    untold = arm([record(n, flags=("x",) if not n else ()) for n in range(192)], "baseline")
+    assert verdict(lost(18), untold).reason == "losses_not_told"

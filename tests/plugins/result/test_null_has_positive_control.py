@@ -52,10 +52,18 @@ def test_a_family_in_which_nothing_moves_is_named():
 
 
 def test_only_the_metrics_that_are_null_are_asked_for():
-    records = [record(i, scores={"dead": 0.0, "alive": 0.1 * i, "absent": None}) for i in range(4)]
+    records = [record(i, scores={"dead": 0.0, "alive": 0.1 * i, "some": i or None})
+               for i in range(4)]  # fmt: skip
     verdict = said(arm(records))
     assert verdict.figures["nulls"].value == 1
-    assert verdict.figures["metrics"].value == 2
+    assert verdict.figures["metrics"].value == 3
+
+
+def test_a_metric_that_scored_nobody_is_no_clean_evaluation():
+    records = [record(i, scores={"alive": 0.1 * i, "gone": None}) for i in range(4)]
+    verdict = said(arm(records))
+    assert verdict.reason == "metric_missing"
+    assert verdict.evidence == ("gone: not one record has a score",)
 
 
 @pytest.mark.parametrize(

@@ -84,3 +84,11 @@ def test_a_bare_rate_is_told_what_to_write():
         'as the spec writes it: hits = 9, n = 94, low = 0.0512, high = 0.172, method = "wilson", '
         f'corpus_sha256 = "{"a" * 64}"'
     )
+
+
+def test_what_today_s_count_is_not_over_is_said():
+    records = [record(i, scores={"m": None if i < 3 else 1.0}) for i in range(20)]
+    verdict = said({"metric": "m"}, records=records)
+    assert verdict.figures["counted_n"].value == 17
+    assert verdict.figures["counted_unscored"].value == 3
+    assert "counted now without 3 of 20 records, which have no score" in verdict.evidence[-1]

@@ -1,5 +1,7 @@
 """Is a trip point that flips refused, with the distance it needs, and are seeds told from noise?"""
 
+from dataclasses import replace
+
 import pytest
 from pfid_plugins.result.trip_point_outside_jitter import Limits, judge, observe
 
@@ -87,6 +89,31 @@ def test_the_nearest_of_several_points_decides():
 def test_records_without_a_seed_tell_nothing():
     records = [record(i, scores={"m": 0.0}) for i in range(9)]
     assert said(records, 0.1).reason == "rate_missing"
+
+
+@pytest.mark.parametrize("lacking", [{"scores": {"m": None}}, {"seed": None}])
+def test_a_rate_of_the_others_is_none_of_the_evaluation(lacking):
+    """Every fifth answer was never scored, or names no seed: that was a clean PASS once."""
+    held = [replace(r, **lacking) if n % 5 == 0 else r for n, r in enumerate(runs(PLAYBOOK))]
+    verdict = said(held, 0.5)
+    assert verdict.reason == "records_left_out"
+    assert verdict.figures["left_out"].value == 57
+    assert "57 of 283 records have no score or no seed" in verdict.evidence[0]
+    assert said(runs(PLAYBOOK), 0.5).reason == "outside_jitter"
+
+
+def test_a_run_that_was_never_scored_is_not_passed_over():
+    held = [replace(r, scores={"m": None}) if r.repeat == 1 else r for r in runs(PLAYBOOK)]
+    assert said(held, 0.5).reason == "records_left_out"
+
+
+def test_seeds_that_were_not_taken_are_said_without_a_trip_point():
+    same = [record(i, "word for word", seed=s) for s in (1, 2, 3) for i in range(20)]
+    facts = result_facts(arm(same))
+    assert judge(observe(result_world(facts)), Limits()).reason == "seed_not_taken"
+    taken = [record(i, f"{s} word {i}", seed=s) for s in (1, 2, 3) for i in range(20)]
+    facts = result_facts(arm(taken))
+    assert judge(observe(result_world(facts)), Limits()).reason == "not_configured"
 
 
 def test_scores_that_are_no_shares_have_no_interval():

@@ -3,7 +3,7 @@
 import pytest
 
 from pfid.analysis.rates import Count
-from pfid.analysis.result_rates import alike, count, counts_by_seed, seed_margin
+from pfid.analysis.result_rates import alike, count, counts_by_seed, left_out, seed_margin
 from pfid.spec.fakes_results import record
 from pfid.spec.result_gates.rate import Rate
 
@@ -31,6 +31,25 @@ RECORDS = [
 )
 def test_a_rate_is_counted_over_what_it_applies_to(rate, expected):
     assert count(RECORDS, rate) == expected
+
+
+@pytest.mark.parametrize(
+    ("rate", "expected"),
+    [
+        (Rate(metric="words"), Count(1, 4)),
+        (Rate(metric="words", family="story"), Count(1, 3)),
+        (Rate(metric="words", below=15), Count(1, 4)),
+        (Rate(metric="gone"), Count(0, 0)),
+        (Rate(flag="x"), Count(0, 4)),
+    ],
+)
+def test_what_a_rate_is_not_over_is_counted(rate, expected):
+    assert left_out(RECORDS, rate) == expected
+
+
+def test_a_kind_of_prompt_that_nobody_scores_by_a_metric_lacks_none():
+    other = [record(9, family="fact", scores={"words": None}), record(10, family="fact")]
+    assert left_out([*RECORDS, *other], Rate(metric="words")) == Count(1, 4)
 
 
 def test_runs_are_apart_by_seed_and_a_record_without_one_is_in_none():
