@@ -8,12 +8,20 @@ either: it is the same work behind another launcher, or a flag that never took. 
 from dataclasses import dataclass
 from typing import Any, Final
 
+from pfid.analysis.attention_families import EAGER, IMPLEMENTATIONS, SDPA, implementation_of
 from pfid.analysis.kernel_launches import Attention, Experts, Launches
 from pfid.domain.outcome import Outcome
 
 ATTENTION: Final = "attn_implementation"
 EXPERTS: Final = "experts_implementation"
 FLAGS: Final = (ATTENTION, EXPERTS)
+SDPA_CALLS: Final = frozenset(
+    f"aten::_scaled_dot_product_{way}"
+    for way in ("attention_math", "cudnn_attention", "efficient_attention", "flash_attention")
+)
+SOFTMAX_CALLS: Final = frozenset({"aten::_softmax", "aten::_safe_softmax"})
+UNNAMED_MAX: Final = 0.1
+"""Share of device time in kernels of no known family, one of which may be attention's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,10 +60,9 @@ def flag_taken(field: str, requested: Any, launches: Launches) -> FlagTaken:
             "nothing about the flag",
         )
     if field == ATTENTION:
-        took, seen = _attention(str(requested), launches), launches.attention.value
+        took, seen = _attention(requested, launches), _attention_seen(launches)
     else:
-        took, seen = _experts(str(requested), launches), launches.experts.value
-    seen = seen.replace("_", " ")
+        took, seen = _experts(str(requested), launches), launches.experts.value.replace("_", " ")
     if took is None:
         return _unknown(
             field,
@@ -83,20 +90,56 @@ def _unknown(field: str, requested: Any, reason: str, text: str) -> FlagTaken:
     )
 
 
-def _attention(requested: str, launches: Launches) -> bool | None:
+def _attention_seen(launches: Launches) -> str:
+    """What was launched, in words: the families, or what stands for them."""
+    families = sorted(launches.attention_families)
+    if not families:
+        return launches.attention.value.replace("_", " ")
+    return ", ".join(f"{name} ({launches.families.get(name, 0):,})" for name in families)
+
+
+def _attention(requested: Any, launches: Launches) -> bool | None:
     """None where the same launches come of more than one implementation."""
-    went = launches.attention
-    if went is Attention.NONE:
+    known, seen = implementation_of(requested), launches.attention_families
+    if known is None:
         return None
-    if requested == "flex_attention" or went is Attention.FLEX:
-        return requested == "flex_attention" and went is Attention.FLEX
-    if requested == "eager":
-        return went is Attention.UNFUSED
-    if requested.startswith("flash_attention"):
-        return any(family.startswith("flash") for family in launches.families)
-    if requested == "sdpa":  # its math backend launches what eager does
-        return True if went is Attention.FUSED else None
-    return None
+    name, one = known
+    if not seen:
+        return _unfused(name, launches)
+    own, foreign = seen & one.own, seen - one.own - one.shared
+    if own:
+        return None if foreign or (name != SDPA and _by_sdpa(own, launches)) else True
+    if seen & one.shared:
+        return None
+    beside = name == EAGER and launches.families.get("softmax")  # of another part of the model
+    return None if beside else False
+
+
+def _by_sdpa(own: frozenset[str], launches: Launches) -> bool:
+    """Whether SDPA may have launched what is another's: it can be told to."""
+    sdpa = IMPLEMENTATIONS[SDPA]
+    swapped = own <= sdpa.shared and not launches.attention_families & sdpa.own
+    return swapped and _called(launches, SDPA_CALLS) > 0
+
+
+def _unfused(name: str, launches: Launches) -> bool | None:
+    """No attention kernel was launched, or none whose name is known."""
+    if launches.attention is not Attention.UNFUSED:
+        return None
+    by_sdpa, softmaxes = _called(launches, SDPA_CALLS), _called(launches, SOFTMAX_CALLS)
+    if by_sdpa:
+        both = name == EAGER and softmaxes > by_sdpa  # of two parts of the model
+        return None if both else name == SDPA
+    if launches.unnamed_share >= UNNAMED_MAX:
+        return None
+    if name not in {EAGER, SDPA}:
+        return False
+    # SDPA's math backend launches the same: only the host's own operators part them.
+    return name == EAGER if softmaxes else None
+
+
+def _called(launches: Launches, operators: frozenset[str]) -> int:
+    return sum(launches.operators.get(name, 0) for name in operators)
 
 
 def _experts(requested: str, launches: Launches) -> bool | None:
@@ -106,5 +149,7 @@ def _experts(requested: str, launches: Launches) -> bool | None:
     if requested == "grouped_mm":
         return ran is Experts.GROUPED
     if requested in {"eager", "batched_mm"}:
-        return False if ran is Experts.GROUPED else None
+        return None if ran is Experts.ORDINARY else False
+    if requested == "deepgemm":
+        return True if launches.families.get("deep_gemm") else None
     return None

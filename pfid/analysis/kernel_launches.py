@@ -39,13 +39,25 @@ class Attention(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launches:
-    """What was launched; counts over the whole trace, operators of the host beside."""
+    """What was launched; counts over the whole trace, operators of the host beside.
+
+    Attributes:
+        steps: in the trace.
+        families: launches by family.
+        operators: calls of the host's operators that are watched.
+        experts: how they were multiplied.
+        attention: which way it went.
+        attention_families: families of attention kernels that were launched.
+        unnamed_share: share of device time in kernels whose name tells no family.
+    """
 
     steps: int
     families: dict[str, int]
     operators: dict[str, int]
     experts: Experts
     attention: Attention
+    attention_families: frozenset[str] = frozenset()
+    unnamed_share: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,12 +87,20 @@ def count_launches(table: KernelTable, operators: Mapping[str, int], steps: int)
         family = tally.identity.family or "unknown"
         families[family] = families.get(family, 0) + tally.calls
     kinds = {tally.identity.kind for tally in table.used}
+    total_ns = sum(tally.total_ns for tally in table.used)
+    unnamed_ns = sum(tally.total_ns for tally in table.used if tally.identity.family is None)
     return Launches(
         steps=steps,
         families=families,
         operators=dict(operators),
         experts=_experts(families, operators, kinds),
         attention=_attention(families, kinds),
+        attention_families=frozenset(
+            tally.identity.family or "unknown"
+            for tally in table.used
+            if tally.identity.kind is KernelClass.ATTENTION
+        ),
+        unnamed_share=unnamed_ns / total_ns if total_ns else 0.0,
     )
 
 
@@ -136,5 +156,6 @@ def _attention(families: Mapping[str, int], kinds: set[KernelClass]) -> Attentio
         return Attention.FLEX
     if KernelClass.ATTENTION in kinds:
         return Attention.FUSED
-    unfused = KernelClass.GEMM in kinds and families.get("softmax")
+    softmax = families.get("softmax") or families.get("triton_softmax")
+    unfused = KernelClass.GEMM in kinds and softmax
     return Attention.UNFUSED if unfused else Attention.NONE

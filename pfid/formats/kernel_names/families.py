@@ -72,20 +72,35 @@ FAMILIES: Final = (
         "cudnn_sdpa",
         KernelClass.ATTENTION,
         r"cudnn_generated_fort_native_sdpa|cudnn.*sdpa",
-        _BINARIES,
-        newest=90,
+        _BINARIES + "; sm100 in public traces",
+        newest=100,
+    ),
+    _family(
+        "flash_4",
+        KernelClass.ATTENTION,
+        r"flash_attn\w{0,40}cute|kernel_cutlass_kernel_\w{0,80}FlashAttention(?:Forward|Backward)",
+        "Dao-AILab/flash-attention, flash_attn/cute: CuTe's names of its kernels, also where torch"
+        " compiles flex_attention to them or SDPA was told to take them",
     ),
     _family(
         "flash_3",
         KernelClass.ATTENTION,
-        r"FlashAttnFwdSm\d+|FlashAttnBwdSm\d+|flash_attn_3",
+        r"FlashAttn(?:Fwd|Bwd)(?:Sm\d+|Combine|Preprocess|Postprocess)|flash_attn_3"
+        r"|prepare_varlen_num_blocks",
         "Dao-AILab/flash-attention, hopper/",
     ),
     _family(
-        "flash",
+        "flash_sdpa",
         KernelClass.ATTENTION,
-        r"(?:pytorch_)?flash(?:::|_)(?:flash_)?(?:fwd|bwd)",
-        _BINARIES + ": FlashAttention 2, without a tag",
+        r"pytorch_flash",
+        _BINARIES + ": FlashAttention 2 as torch builds it for SDPA, without a tag",
+        generation=80,
+    ),
+    _family(
+        "flash_2",
+        KernelClass.ATTENTION,
+        r"flash(?:::|_)(?:flash_)?(?:fwd|bwd)",
+        "Dao-AILab/flash-attention, csrc/flash_attn: FlashAttention 2, without a tag",
         generation=80,
     ),
     _family(
@@ -98,7 +113,7 @@ FAMILIES: Final = (
     _family(
         "attention_amd",
         KernelClass.ATTENTION,
-        r"attn_fwd|attn_bwd|\bfmha_(?:fwd|bwd)",
+        r"attn_fwd|attn_bwd|\bfmha_(?:fwd|bwd)|ck_tile\w*::Fmha|Fmha(?:Fwd|Bwd)\w*Kernel",
         "AOTriton's and Composable Kernel's names",
         amd=True,
     ),
@@ -117,6 +132,13 @@ FAMILIES: Final = (
         compiled=True,
     ),
     _family(
+        "triton_softmax",
+        KernelClass.OTHER,
+        r"triton_\w+fused\w*(?<!log)_softmax",
+        "torch/_inductor: names list what is fused",
+        compiled=True,
+    ),
+    _family(
         "triton",
         KernelClass.OTHER,
         r"\btriton_",
@@ -124,6 +146,12 @@ FAMILIES: Final = (
         compiled=True,
     ),
     _family("tensile", KernelClass.GEMM, r"^Cijk_", _AMD, amd=True),
+    _family(
+        "deep_gemm",
+        KernelClass.GEMM,
+        r"deep_gemm",
+        "deepseek-ai/DeepGEMM: its namespace",
+    ),
     _family(
         "grouped_gemm",
         KernelClass.GEMM,
@@ -168,6 +196,12 @@ FAMILIES: Final = (
         KernelClass.GEMM,
         r"(?<!fb)gemm|matmul|\bbmm\b",
         "the word itself, but for the library fbgemm",
+    ),
+    _family(
+        "log_softmax",
+        KernelClass.OTHER,
+        r"log_?softmax|softmax_warp_\w+<[^<>]*\d\s*,\s*(?:true|\(bool\)1)",
+        "ATen: aten/src/ATen/native/cuda/PersistentSoftmax.cuh: of a loss, not of attention",
     ),
     _family("softmax", KernelClass.OTHER, r"softmax", "ATen: aten/src/ATen/native/cuda/SoftMax.cu"),
     _family(

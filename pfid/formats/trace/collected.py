@@ -19,9 +19,22 @@ from pfid.formats.trace.number_text import (
 CATEGORIES: Final = {category.value: category for category in DeviceCategory}
 STEP: Final = "ProfilerStep#"
 OPERATORS: Final = frozenset(
-    {"transformers::grouped_mm_fallback", "aten::_grouped_mm", "aten::_scaled_grouped_mm"}
+    {
+        "transformers::grouped_mm_fallback",
+        "aten::_grouped_mm",
+        "aten::_scaled_grouped_mm",
+        "aten::_scaled_dot_product_attention_math",
+        "aten::_scaled_dot_product_cudnn_attention",
+        "aten::_scaled_dot_product_efficient_attention",
+        "aten::_scaled_dot_product_flash_attention",
+        "aten::_softmax",
+        "aten::_safe_softmax",
+    }
 )
-"""Host operators that tell which way experts were computed (a config's string does not)."""
+"""Host operators that tell which way experts and attention went (a config's string does not).
+
+SDPA's unfused way launches what eager attention launches: only the host tells them apart.
+"""
 WITNESSES: Final = ("cpu_op", "cuda_runtime", "cuda_driver", "cuda_profiler_range")
 """Categories whose presence tells an empty trace of a GPU from one of the host alone."""
 HOST_CATEGORIES: Final = frozenset(

@@ -16,9 +16,16 @@ _LITERALS: Final = (b'"kernel"', b'"gpu_mem')
 _KEY: Final = re.compile(rb'"[^"\\]*"\s*:')
 _STEP: Final = b'"' + STEP.encode()
 _MARK: Final = _STEP[-1:]
-_OPERATOR: Final = b"grouped_mm"
-"""Occurs in the name of each of the operators watched."""
-_OPERATORS: Final = frozenset(name.encode() for name in OPERATORS)
+_OPERATOR_MARKS: Final = (b"grouped_mm", b"aten::_s")
+"""The name of each of the operators watched holds one of them; each costs a pass."""
+_OPERATORS: Final = {
+    mark: frozenset(
+        name.encode()
+        for name in OPERATORS
+        if next(m for m in _OPERATOR_MARKS if m in name.encode()) == mark
+    )
+    for mark in _OPERATOR_MARKS
+}
 _NEAR_BYTES: Final = 400
 """Between the key of the phase and the name there is only the category."""
 _NUMBER: Final = rb"(-?\d+(?:\.\d+)?)"
@@ -103,7 +110,7 @@ class FastRows:
         sure = (
             all(self._rows(segment, literal, rows, end) for literal in _LITERALS)
             and self._steps(segment, steps, end)
-            and self._operators(segment, operators, end)
+            and all(self._operators(segment, mark, operators, end) for mark in _OPERATOR_MARKS)
         )
         if sure:
             self._into.add_rows(rows)
@@ -165,19 +172,19 @@ class FastRows:
             steps.append((name, start, duration))
         return True
 
-    def _operators(self, segment: bytes, operators: list[bytes], end: int) -> bool:
-        at = segment.find(_OPERATOR, 0, end)
+    def _operators(self, segment: bytes, mark: bytes, operators: list[bytes], end: int) -> bool:
+        at, wanted = segment.find(mark, 0, end), _OPERATORS[mark]
         while at >= 0:
             opening = segment.rfind(b'"', 0, at)
             closing = segment.find(b'"', at)
             name = segment[opening + 1 : closing]
-            if name in _OPERATORS:
+            if name in wanted:
                 row = self._row_around(segment, opening)
                 if row is None:
                     return False
                 if row[0] == b"cpu_op":
                     operators.append(name)
-            at = segment.find(_OPERATOR, max(at + 1, closing), end)
+            at = segment.find(mark, max(at + 1, closing), end)
         return True
 
     def _row_around(self, segment: bytes, name_at: int) -> tuple[bytes, ...] | None:

@@ -20,7 +20,26 @@ def named(name, category=DeviceCategory.KERNEL):
     ("name", "kind", "family", "generation", "source"),
     [
         (FMHA_F, "attention", "mem_efficient", 80, NAME),
-        ("void pytorch_flash::flash_fwd_kernel<x>", "attention", "flash", 80, FAMILY),
+        ("void pytorch_flash::flash_fwd_kernel<x>", "attention", "flash_sdpa", 80, FAMILY),
+        ("void flash::flash_fwd_splitkv_kernel<x>", "attention", "flash_2", 80, FAMILY),
+        ("_ZN5flash16flash_fwd_kernelI23Flash_fwd_kernel", "attention", "flash_2", 80, FAMILY),
+        ("cutlass::device_kernel<flash::FlashAttnFwdSm90<C>>", "attention", "flash_3", 90, NAME),
+        (
+            "flash_bwd_sm100_bf16_kernel_cutlass_kernel_flash_attncuteflash_bwd_sm100FlashAttention",
+            "attention",
+            "flash_4",
+            100,
+            NAME,
+        ),
+        (
+            "void ck_tile::kentry<256, ck_tile::FmhaFwdKernel<x>>",
+            "attention",
+            "attention_amd",
+            None,
+            None,
+        ),
+        ("triton_per_fused__safe_softmax_1", "other", "triton_softmax", None, COMPILED),
+        ("triton_red_fused__log_softmax_1", "other", "triton", None, COMPILED),
         (
             "cudnn_generated_fort_native_sdpa_sm90_knob_7_64x128x128_4x1x1_kernel0_0",
             "attention",

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from pfid.formats.trace.collected import Collected
+from pfid.formats.trace.collected import OPERATORS, Collected
 from pfid.formats.trace.fast_rows import FastRows, learn
 from pfid.formats.trace.reader import TraceReader, Way
 
@@ -183,6 +183,14 @@ def test_steps_and_watched_operators_are_found_the_quick_way():
     assert (step.number, step.end_ns - step.start_ns) == (3, 9_000)
     assert reader.collected.operators == {"transformers::grouped_mm_fallback": 2}
     assert len(rows) == 12
+    assert reader.reading().way is Way.FAST
+
+
+def test_every_watched_operator_is_counted_once_the_quick_way():
+    calls = [event(10 + n, cat="cpu_op", name=name) for n, name in enumerate(sorted(OPERATORS))]
+    others = [event(80, cat="cpu_op", name="aten::_softmax_backward_data")]
+    reader, _ = read(kineto(*map(event, range(6)), *calls, *others, *map(event, range(90, 99))))
+    assert reader.collected.operators == dict.fromkeys(OPERATORS, 1)
     assert reader.reading().way is Way.FAST
 
 
