@@ -100,4 +100,6 @@ def smoke_controls(
 
 def _smoke(**changed: Any) -> World:
     """A world whose manifest is healthy, but for what is given."""
-    return project_world(manifest=ManifestFacts(**{"steps": 1, "paired": 2, **changed}))
+    return project_world(
+        manifest=ManifestFacts(**{"steps": 1, "paired": 2, "resolved": 1, **changed})
+    )

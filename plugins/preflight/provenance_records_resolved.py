@@ -3,16 +3,17 @@
 A requested backend is a line of source; what the library settled on after it looked at what is
 there is another claim, and only that one describes the run (playbook 4.3). Six weeks of conclusions
 once rested on a field nobody had recorded. This looks at what a one-step smoke run at this commit
-really wrote: resolved beside requested for every backend, the commit, the version of every library,
-the content of every declared file.
+really wrote: what every backend resolved to that was requested or that the spec's `resolves` names
+(attention, unless it says otherwise), the commit, the version of every library, the content of
+every file that the spec speaks of. A manifest in which nothing was resolved shows nothing.
 
-Blind spot: what the spec's `[provenance]` does not declare and the run does not speak of. A field
-that resolved as asked can still have been given up later: that is another check's business
-(observed_consequence_present).
+Blind spot: a file that the spec does not speak of, a backend that neither it nor the run names, and
+a spec that says `resolves = []` of a library that does choose. A field that resolved as asked can
+still have been given up later: that is another check's business (observed_consequence_present).
 
 When it fires: call `pfid.trainer.observe("resolved.attn_implementation", ...)` with what
 `model.config._attn_implementation` says, and declare the files in `[provenance]`; then launch the
-smoke run again at this commit.
+smoke run again at this commit. Where no library chooses anything, say `resolves = []` in `[smoke]`.
 """
 
 from collections.abc import Iterable
@@ -46,9 +47,13 @@ ANSWERS: Final = Answers(
             Outcome.PASS,
             "the manifest says what was resolved, of which code and which libraries",
         ),
+        "nothing_to_resolve": (
+            Outcome.PASS,
+            "the spec says that nothing resolves here; the manifest has code, libraries and files",
+        ),
         "not_resolved": (
             Outcome.FAIL,
-            "a backend was requested and nobody wrote down what it resolved to",
+            "nobody wrote down what a backend resolved to",
         ),
         "resolved_otherwise": (
             Outcome.FAIL,
@@ -70,6 +75,7 @@ class Seen(SmokeSeen):
 
     edited: int
     otherwise: int
+    resolved: int
     unresolved: int
     unsampled: int
 
@@ -87,7 +93,7 @@ def judge(seen: Seen, _: NoLimits) -> Verdict:
         ("not_resolved", seen.unresolved > 0),
         ("not_sampled", seen.unsampled > 0),
     )
-    code = smoke_code(seen, findings, "resolved")
+    code = smoke_code(seen, findings, "resolved" if seen.resolved else "nothing_to_resolve")
     return ANSWERS.say(code, figures={"unresolved": (seen.unresolved, "1")}, evidence=seen.said)
 
 
@@ -98,6 +104,8 @@ def controls(_: NoLimits) -> Iterable[Control]:
         (
             ("all there", "resolved", {}),
             ("unobserved, but resolved", "resolved", {"unobserved": ("attn_implementation",)}),
+            ("nothing resolves", "nothing_to_resolve", {"resolved": 0}),
+            ("nothing was said", "not_resolved", {"resolved": 0, "unresolved": ("attn",)}),
             ("asked only", "not_resolved", {"unresolved": ("attn_implementation",)}),
             ("downgraded", "resolved_otherwise", {"otherwise": ("attn: flex, sdpa",)}),
             ("no versions", "not_sampled", {"unsampled": ("library versions",)}),

@@ -116,6 +116,7 @@ optional = []
 #   pfid run --name smoke --instrument -- python train.py --max_steps 1
 # [smoke]
 # run = "smoke"
+# resolves = ["attn_implementation"]   # what the library settled on; [] if it chooses nothing
 
 # What a run's provenance.json holds beside the rest (`pfid provenance show RUN`).
 # [provenance]

@@ -1,7 +1,8 @@
 """The manifest of a one-step smoke run: what it says, and what it ought to."""
 
+import os
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 import msgspec
@@ -10,8 +11,9 @@ from pfid.adapters.manifest_files import MANIFEST, ManifestRead, read_manifest
 from pfid.bootstrap.launch import user_records
 from pfid.bootstrap.preflight.project import Project
 from pfid.config.preflight.launched import Smoke
+from pfid.config.preflight.spec import Spec
 from pfid.domain.errors import PfidError
-from pfid.domain.provenance import Manifest
+from pfid.domain.provenance import Field, Manifest
 from pfid.policy.provenance_audit import IMPLEMENTATIONS, AuditRow, Standing, audit
 from pfid.policy.timed_steps import timed_steps
 from pfid.spec.ports.preflight import ManifestFacts
@@ -32,7 +34,7 @@ def manifest_facts(project: Project) -> ManifestFacts | None:
         read = read_manifest(place)
     except (PfidError, OSError) as error:
         return ManifestFacts(problem="manifest_unreadable", detail=str(error))
-    return _facts(read, smoke, project.clean_commit)
+    return _facts(project, smoke, read)
 
 
 def _place(project: Project, smoke: Smoke) -> Path | None:
@@ -45,24 +47,24 @@ def _place(project: Project, smoke: Smoke) -> Path | None:
     return None if newest is None else records.run_dir(newest.run_id) / MANIFEST
 
 
-def _facts(read: ManifestRead, smoke: Smoke, commit: str | None) -> ManifestFacts:
-    manifest = read.manifest
+def _facts(project: Project, smoke: Smoke, read: ManifestRead) -> ManifestFacts:
+    manifest, commit = read.manifest, project.clean_commit
     rows = [_one_step_is_enough(row) for row in audit(manifest)]
     code, end = manifest.code, manifest.end
-    steps = _steps(manifest)
     return ManifestFacts(
         same_commit=commit is not None and code.commit == commit and code.dirty is False,
         ended_well=manifest.complete and end is not None and end.exit_code == 0,
         edited=read.changed,
         absent=(*absent_keys(read.body, manifest), *_own_absent(read.body, smoke.keys)),
-        unsampled=tuple(_unsampled(manifest)),
-        unresolved=tuple(_unresolved(manifest)),
+        unsampled=(*_unsampled(manifest), *_unrecorded(project, manifest)),
+        unresolved=tuple(_unresolved(manifest, smoke.resolves)),
+        resolved=sum(field.resolved is not None for field in manifest.fields.values()),
         otherwise=tuple(_otherwise(manifest)),
         contradicted=tuple(_words(rows, Standing.CONTRADICTED)),
         unobserved=tuple(_words(rows, Standing.INTENT_ONLY)),
         own=tuple(_words(rows, Standing.SELF_OBSERVED)),
         paired=sum(row.standing is Standing.PAIRED for row in rows),
-        steps=steps,
+        steps=_steps(manifest),
     )
 
 
@@ -98,9 +100,11 @@ def _is_backend(name: str) -> bool:
     return name.split(".", 1)[0] in IMPLEMENTATIONS
 
 
-def _unresolved(manifest: Manifest) -> Iterator[str]:
-    for name, field in manifest.fields.items():
-        if _is_backend(name) and field.requested is not None and field.resolved is None:
+def _unresolved(manifest: Manifest, wanted: list[str]) -> Iterator[str]:
+    """Backends that were asked for, and those that the spec names, asked for or not."""
+    asked = (n for n, f in manifest.fields.items() if _is_backend(n) and f.requested is not None)
+    for name in dict.fromkeys((*asked, *wanted)):
+        if manifest.fields.get(name, Field()).resolved is None:
             yield name
 
 
@@ -114,11 +118,30 @@ def _otherwise(manifest: Manifest) -> Iterator[str]:
 def _unsampled(manifest: Manifest) -> Iterator[str]:
     if manifest.code.commit is None:
         yield f"commit: {manifest.code.problem or 'none'}"
-    if manifest.interpreter.distributions is None:
+    if not manifest.interpreter.distributions:
         yield f"library versions: {manifest.interpreter.problem or 'none'}"
     for file in manifest.files:
         if file.sha256 is None:
             yield f"{file.role.value} {file.path}: {file.problem or 'no digest'}"
+
+
+def _unrecorded(project: Project, manifest: Manifest) -> Iterator[str]:
+    """Files that the spec speaks of elsewhere, and of whose content the manifest says nothing."""
+    recorded = [PurePath(file.path) for file in manifest.files]
+    for name in dict.fromkeys(_spoken_of(project.spec)):
+        path = PurePath(os.path.normpath(project.path(name)))
+        own = PurePath(os.path.normpath(name)).parts  # a manifest may come from another machine
+        if not any(path.is_relative_to(one) or one.parts[-len(own) :] == own for one in recorded):
+            yield f"{name}: stands in no list of [provenance]"
+
+
+def _spoken_of(spec: Spec) -> Iterator[str]:
+    if spec.cache_key is not None:
+        yield from spec.cache_key.files.values()
+    yield from (one.file for one in spec.kwargs if one.file)
+    if spec.config is not None:
+        yield from (one.file for one in spec.config.ranges)
+        yield from (one.file for one in spec.config.choices)
 
 
 def _own_absent(body: bytes, keys: list[str]) -> Iterator[str]:

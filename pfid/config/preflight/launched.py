@@ -15,11 +15,14 @@ class Smoke(Table, frozen=True, kw_only=True):
         run: its name; the newest run of that name counts.
         manifest: its provenance.json, where it was not launched by this user.
         keys: keys that must be there beside pfid's own, dotted; null where unused.
+        resolves: fields that must say what the library settled on, asked for or not; an empty list
+            says that this project's library chooses no implementation.
     """
 
     run: str = ""
     manifest: str = ""
     keys: list[str] = field(default_factory=list)
+    resolves: list[str] = field(default_factory=lambda: ["attn_implementation"])
 
     def problems(self) -> Iterator[str]:
         """What is wrong with keys that are each right."""

@@ -277,8 +277,11 @@ class ManifestFacts:
         ended_well: whether the run came to its end and ended with 0.
         edited: whether the manifest is another than pfid wrote.
         absent: keys that should be there and are not, dotted.
-        unsampled: identities that were not sampled at launch: commit, libraries, declared files.
-        unresolved: requested backends of which nobody wrote down what they resolved to.
+        unsampled: identities that were not sampled at launch: commit, libraries, declared files,
+            files that other checks of the spec are told of.
+        unresolved: backends, requested or named by the spec, of which nobody wrote down what they
+            resolved to.
+        resolved: how many fields say what they resolved to.
         otherwise: fields that resolved to something else than was requested.
         contradicted: fields whose observed consequence contradicts them, or each other.
         unobserved: configured fields that nothing observed is paired with.
@@ -295,6 +298,7 @@ class ManifestFacts:
     absent: tuple[str, ...] = ()
     unsampled: tuple[str, ...] = ()
     unresolved: tuple[str, ...] = ()
+    resolved: int = 0
     otherwise: tuple[str, ...] = ()
     contradicted: tuple[str, ...] = ()
     unobserved: tuple[str, ...] = ()

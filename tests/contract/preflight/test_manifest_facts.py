@@ -81,6 +81,47 @@ def test_the_manifest_of_a_real_smoke_run_is_judged(launched):
 
 
 @pytest.mark.full
+def test_a_manifest_of_which_everything_is_null_resolves_nothing(repository):
+    repository.commit()
+    launch(repository, sys.executable, "-c", "pass")
+    found = manifest_facts(repository.project(SMOKE))
+    assert (found.problem, found.ended_well, found.unsampled) == ("", True, ())
+    assert (found.unresolved, found.resolved) == (("attn_implementation",), 0)
+    both = SMOKE + 'resolves = ["attn_implementation", "attn_implementation.vision"]\n'
+    assert len(manifest_facts(repository.project(both)).unresolved) == 2
+    none = manifest_facts(repository.project(SMOKE + "resolves = []\n"))
+    assert (none.unresolved, none.resolved) == ((), 0)
+
+
+SPEAKS = """
+[cache_key]
+function = "train.core:key_of_content"
+files = { mask = "data/mask.json" }
+[[kwargs]]
+target = "train.core:Arguments"
+file = "train.toml"
+[config]
+ranges = [{ file = "more/ranges.toml", key = "lr", min = 0 }]
+choices = [{ file = "more/choices.toml", key = "kind", among = ["a"] }]
+"""
+
+
+@pytest.mark.full
+def test_a_file_that_the_spec_speaks_of_is_recorded_by_its_content(repository):
+    for name in ("train.toml", "more/ranges.toml", "more/choices.toml"):
+        repository.write(name, "lr = 1\n")
+    declared = '[provenance]\nconfig = ["train.toml"]\ndatasets = ["more"]\n'
+    repository.write("preflight.toml", declared)
+    repository.commit()
+    launch(repository, sys.executable, "-c", "pass")
+    spec = f"{SMOKE}resolves = []\n{SPEAKS}"
+    (lacking,) = manifest_facts(repository.project(spec)).unsampled
+    assert lacking.startswith("data/mask.json: ")
+    elsewhere = repository.project(spec.replace("data/mask.json", "train.toml"))
+    assert manifest_facts(elsewhere).unsampled == ()
+
+
+@pytest.mark.full
 def test_what_was_left_out_edited_or_unknown_is_seen(launched):
     file = manifest_of(launched)
     assert not read_manifest(file).changed

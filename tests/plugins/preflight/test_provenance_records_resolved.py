@@ -9,7 +9,7 @@ from pfid.spec.ports.preflight import ManifestFacts
 
 
 def facts(**changed):
-    return ManifestFacts(**{"steps": 1, **changed})
+    return ManifestFacts(**{"steps": 1, "resolved": 1, **changed})
 
 
 def said(known):
@@ -27,6 +27,8 @@ def said(known):
         (facts(ended_well=False), "smoke_failed"),
         (facts(unresolved=("attn_implementation",)), "not_resolved"),
         (facts(otherwise=("attn",), unresolved=("x",)), "resolved_otherwise"),
+        (facts(resolved=0), "nothing_to_resolve"),
+        (facts(resolved=0, unresolved=("attn_implementation",)), "not_resolved"),
         (facts(unsampled=("commit",)), "not_sampled"),
         (facts(edited=True, unresolved=("x",)), "edited"),
         (facts(ended_well=False, unresolved=("x",)), "not_resolved"),
