@@ -3,8 +3,12 @@
 Faults are planted into the good answers: truncated, padded, looped, refused, memorised. Every other
 check that the spec asks judges the faulty copy, and so does each metric of yours that the section
 names with where the evaluation fails by it; a property one of whose faults makes none of them fail
-is a blind spot, named here. A gate set of short-answer tasks cannot see length behaviour, and
-because nobody had tried, the same effect went through two full runs (playbook 4.6.3).
+is a blind spot, named here. A gate set of short-answer tasks cannot see length behaviour, neither
+collapse nor a learned length, whatever gates look at it; because nobody had tried, the same effect
+went through two full runs (playbook 4.6.3). Cutting "The capital of Portugal is Lisbon." to two
+words would show that a gate can count, not that it would notice a model whose stories became short:
+faults of length and collapse are planted into long answers alone, and where there are none the
+property is not seen.
 
 Each fault is read back through the seam that checks read, and counted where it is found: one that
 did not arrive proves nothing and is UNKNOWN.
@@ -47,6 +51,10 @@ ANSWERS: Final = Answers(
     {
         "seen": (Outcome.PASS, "every declared property is seen: its faults make a gate fail"),
         "blind": (Outcome.FAIL, "the gates cannot see a property that the evaluation declares"),
+        "short_answers": (
+            Outcome.FAIL,
+            "no good answer is long enough to show a property that the evaluation declares",
+        ),
         "not_planted": (Outcome.UNKNOWN, "a fault could not be planted into the answers"),
         "not_delivered": (
             Outcome.UNKNOWN,
@@ -91,7 +99,8 @@ def observe(world: World) -> Seen:
 def _said(fault: PlantedFault) -> str:
     by = ", ".join(fault.seen_by) or "none"
     problem = f", {fault.problem} {fault.detail}" if fault.problem else ""
-    arrived = f"{fault.delivered} of {fault.answers}"
+    short = fault.answers - fault.able
+    arrived = f"{fault.delivered} of {fault.able}" + (f" ({short} are too short)" if short else "")
     failing = f", fails already: {', '.join(fault.failing)}" if fault.failing else ""
     undriven = f", not driven: {'; '.join(fault.undriven)}" if fault.undriven else ""
     line = f"{fault.property}/{fault.name}: in {arrived}, seen by {by}{failing}{undriven}{problem}"
@@ -104,11 +113,12 @@ def judge(seen: Seen, limits: Limits) -> Verdict:
         return ANSWERS.say("not_configured")
     codes = [_code(fault, limits) for fault in seen.faults]
     doubts = ("not_planted", "not_delivered", "metric_undriven", "answers_not_good")
-    order = ("blind", *doubts, "seen")
+    order = ("blind", "short_answers", *doubts, "seen")
     code = next((c for c in order if c in codes), "not_planted")
     named = [f for f, its in zip(seen.faults, codes, strict=True) if its == code]
     properties = {f.property for f in seen.faults}
-    blind = {f.property for f, its in zip(seen.faults, codes, strict=True) if its == "blind"}
+    unseen = ("blind", "short_answers")
+    blind = {f.property for f, its in zip(seen.faults, codes, strict=True) if its in unseen}
     figures = {
         "faults": (len(codes), "1"),
         "faults_seen": (codes.count("seen"), "1"),
@@ -122,7 +132,9 @@ def judge(seen: Seen, limits: Limits) -> Verdict:
 def _code(fault: PlantedFault, limits: Limits) -> str:
     if fault.problem:
         return "not_planted"
-    if fault.delivered < limits.delivered_share * max(fault.answers, 1):
+    if fault.able < 1:
+        return "short_answers"
+    if fault.delivered < limits.delivered_share * fault.able:
         return "not_delivered"
     if fault.seen_by:
         return "seen"
@@ -146,10 +158,10 @@ def controls(limits: Limits) -> Iterable[Control]:
     for _, name in _PAIRS:
         yield _control(f"{name} unseen", "blind", name, seen_by=())
     edge = round(1000 * limits.delivered_share)
-    yield _control("arrived in enough", "seen", "padded", answers=1000, delivered=edge + 10)
-    yield _control(
-        "arrived in too few", "not_delivered", "padded", answers=1000, delivered=edge - 10
-    )
+    yield _control("arrived in enough", "seen", "padded", able=1000, delivered=edge + 10)
+    yield _control("arrived in too few", "not_delivered", "padded", able=1000, delivered=edge - 10)
+    yield _control("short answers", "short_answers", "truncated", able=0, delivered=0, seen_by=())
+    yield _control("one long answer", "seen", "truncated", able=1, delivered=1)
     yield _control("no corpus", "not_planted", "memorised", problem="no_corpus")
     yield _control("a gate fails already", "answers_not_good", "looped", seen_by=(), failing=("x",))
     silent = {"seen_by": (), "undriven": ("metric f1: python_hung",)}
@@ -162,7 +174,7 @@ def controls(limits: Limits) -> Iterable[Control]:
 def _control(name: str, code: str, changed: str = "", **more: Any) -> Control:
     faults = []
     for harmed, fault in _PAIRS:
-        fine = {"answers": 40, "delivered": 40, "seen_by": (f"{harmed}_gate",)}
+        fine = {"answers": 40, "able": 40, "delivered": 40, "seen_by": (f"{harmed}_gate",)}
         known = {**fine, **more} if fault == changed else fine
         faults.append(PlantedFault(name=fault, property=harmed, **known))
     return ANSWERS.control(name, code, _world(PlantedFacts(faults=tuple(faults))))

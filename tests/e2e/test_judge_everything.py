@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 
@@ -14,6 +15,7 @@ import pytest
 
 from pfid.bootstrap.selftest import take_stock
 from pfid.config.model import Config
+from pfid.formats.answers.planting import FAULTS
 from pfid.spec.check import Stage
 
 pytestmark = pytest.mark.full
@@ -100,7 +102,7 @@ sample = 60
 [[gates.gate_sees_property.metrics]]
 metric = "memorised"
 against = "good"
-fails_below = 0.5
+fails_below = 0.8
 """
 INSTRUMENT = (
     'instrument = { scorer = "exact 1", decoding = "t 0.8", max_tokens = 200, seat = "vllm bf16" }'
@@ -187,7 +189,12 @@ def test_every_gate_is_asked_and_a_sound_evaluation_fails_none(tmp_path):
     assert {n: c for n, c in came.items() if c[0] != "pass"} == {}
     assert code == 0
     lines = " ".join(said["gate_sees_property"]["evidence"])
-    assert (lines.count("metric memorised"), lines.count(": in 60 of 60, seen by ")) == (3, 5)
+    assert lines.count("metric memorised") == 3
+    told = re.findall(r"(\w+): in (\d+) of (\d+)(?: \((\d+) are too short\))?, seen by ", lines)
+    arrived = {name: (delivered == able, int(able) + int(short or 0))
+               for name, delivered, able, short in told}  # fmt: skip
+    assert arrived == dict.fromkeys(FAULTS, (True, 60))
+    assert {name for name, *_, short in told if short} == {"truncated", "padded", "looped"}
     assert "memorisation, metric memorised" in lines.partition("memorisation/memorised")[2]
     assert "refusal_retention, " in lines.partition("refusal/refused")[2]
     assert "fails already" not in lines

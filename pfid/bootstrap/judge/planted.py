@@ -17,6 +17,7 @@ from pfid.formats.answers.planting import (
     MEMORISED_CHARS,
     Sources,
     arrivals,
+    can_show,
     faults_of,
     planted,
 )
@@ -176,6 +177,7 @@ class _Trial:
             name=name,
             property=harmed,
             answers=len(arm.records),
+            able=sum(can_show(name, record) for record in arm.records),
             delivered=arrivals(name, arm.records, read, self.sources),
             seen_by=(*seeing, *(m.name for m in looks if name in m.sees and not m.failing)),
             failing=(*failing, *(m.name for m in looks if m.failing)),

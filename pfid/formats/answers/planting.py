@@ -4,6 +4,10 @@ Mutation testing of an evaluation: a gate set that passes truncated, padded, loo
 memorised answers as it passes the good ones cannot see what it claims to see (playbook 4.6.3). A
 fault that did not arrive proves nothing, so what arrived is measured on the text that was read back
 and never taken from whoever planted it.
+
+A short answer has no length to lose and no room in which to collapse: six words stay six words
+whatever lengths a model has learned, so a fault of either property cut into them is one that no
+model makes, and a gate that sees it sees nothing. Such faults go into long answers alone.
 """
 
 from collections import Counter
@@ -12,12 +16,15 @@ from dataclasses import dataclass, replace
 from itertools import cycle
 from typing import Final
 
+from pfid.formats.answers.visible import visible
 from pfid.formats.answers.words import word_count
 from pfid.spec.ports.results import ResultRecord
 
 KEPT_SHARE: Final = 0.3
 """Of the words of an answer that is truncated."""
 PADDED_TIMES: Final = 3
+LONG_WORDS: Final = 30
+"""Twice the 15 words that the playbook's floor parts a short turn from a story by (4.6.3)."""
 LOOPED_TIMES: Final = 30
 LOOPED_WORDS: Final = 240
 MEMORISED_CHARS: Final = 600
@@ -44,33 +51,48 @@ class Fault:
         property: that it harms.
         plant: turns answers into faulty ones, in their order.
         arrived: whether an answer read back has the fault, given the good one.
+        long: whether it shows in long answers alone.
     """
 
     property: str
     plant: Callable[[Sequence[str], Sources, Sequence[str]], list[str]]
     arrived: Callable[[str, str, Sources], bool]
+    long: bool = False
 
 
 def planted(
     name: str, records: Sequence[ResultRecord], sources: Sources
 ) -> tuple[ResultRecord, ...]:
-    """Return the records with one fault in each; what it cannot harm stays as it is.
+    """Return the records with one fault in each that can show it; the others stay as they are.
 
     Args:
         name: of the fault, a key of :data:`FAULTS`.
         records: with good answers.
         sources: what it is made of.
     """
-    languages = [(r.language or "").casefold().replace("_", "-").split("-")[0] for r in records]
-    outputs = FAULTS[name].plant([r.output for r in records], sources, languages)
-    return tuple(map(_with_output, records, outputs))
+    of = [at for at, record in enumerate(records) if can_show(name, record)]
+    languages = [_language(records[at]) for at in of]
+    outputs = FAULTS[name].plant([records[at].output for at in of], sources, languages)
+    faulty = list(records)
+    for at, output in zip(of, outputs, strict=True):
+        faulty[at] = _with_output(records[at], output)
+    return tuple(faulty)
+
+
+def can_show(name: str, record: ResultRecord) -> bool:
+    """Whether a fault can stand in the answer of a record as a model would make it."""
+    return not FAULTS[name].long or word_count(visible(record.output)) >= LONG_WORDS
+
+
+def _language(record: ResultRecord) -> str:
+    return (record.language or "").casefold().replace("_", "-").split("-")[0]
 
 
 def arrivals(
     name: str, good: Sequence[ResultRecord], read: Sequence[ResultRecord], sources: Sources
 ) -> int:
     """Count the answers in which the fault is found, read back beside the good ones by item."""
-    held = {_key(record): record.output for record in good}
+    held = {_key(record): record.output for record in good if can_show(name, record)}
     fault = FAULTS[name]
     return sum(
         fault.arrived(held[_key(record)], record.output, sources)
@@ -171,9 +193,9 @@ def _is_memorised(good: str, read: str, sources: Sources) -> bool:
 
 
 FAULTS: Final[Mapping[str, Fault]] = {
-    "truncated": Fault("length", _truncated, _is_cut),
-    "padded": Fault("length", _padded, _is_padded),
-    "looped": Fault("collapse", _looped, _is_looped),
+    "truncated": Fault("length", _truncated, _is_cut, long=True),
+    "padded": Fault("length", _padded, _is_padded, long=True),
+    "looped": Fault("collapse", _looped, _is_looped, long=True),
     "refused": Fault("refusal", _refused, _is_refused),
     "memorised": Fault("memorisation", _memorised, _is_memorised),
 }

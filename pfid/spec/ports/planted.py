@@ -12,7 +12,8 @@ class PlantedFault:
         property: that it harms.
         problem: why it could not be planted or judged; "" if it could.
         detail: words about that.
-        answers: good answers there were to plant it into.
+        answers: good answers there were.
+        able: those in which it can show: a short answer has no length to lose.
         delivered: those in which it was found again, read back through the seam checks read.
         seen_by: checks, and metrics of the user's, that failed on it and had not without it.
         failing: those that fail on the answers as they are, so that nothing is seen by them.
@@ -24,6 +25,7 @@ class PlantedFault:
     problem: str = ""
     detail: str = ""
     answers: int = 0
+    able: int = 0
     delivered: int = 0
     seen_by: tuple[str, ...] = ()
     failing: tuple[str, ...] = ()

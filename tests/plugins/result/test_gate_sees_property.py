@@ -3,6 +3,7 @@
 import pytest
 from pfid_plugins.result.gate_sees_property import Limits, judge, observe
 
+from pfid.domain.outcome import Outcome
 from pfid.spec.fakes_results import arm, record, result_facts, result_world
 from pfid.spec.ports.planted import PlantedFacts, PlantedFault
 
@@ -14,7 +15,7 @@ def verdict(*faults):
 
 
 def fault(name, harmed, seen_by=("gate",), **more):
-    known = {"answers": 10, "delivered": 10, "seen_by": seen_by, **more}
+    known = {"answers": 10, "able": 10, "delivered": 10, "seen_by": seen_by, **more}
     return PlantedFault(name=name, property=harmed, **known)
 
 
@@ -59,3 +60,14 @@ def test_a_metric_that_could_not_be_driven_is_named_and_is_no_blind_spot():
         "collapse/looped: in 10 of 10, seen by none, not driven: metric f1: python_hung",
     )
     assert verdict(fault("looped", "collapse", undriven=("metric f1: x",))).reason == "seen"
+
+
+def test_a_gate_set_of_short_answers_sees_no_length_whatever_looks_at_it():
+    short = fault("truncated", "length", ("length_conformance",), able=0, delivered=0)
+    found = verdict(short, fault("refused", "refusal"))
+    assert found.outcome is Outcome.FAIL
+    assert found.reason == "short_answers"
+    assert found.summary.endswith("length (truncated)")
+    assert found.figures["properties_blind"].value == 1
+    assert "in 0 of 0 (10 are too short)" in found.evidence[0]
+    assert verdict(short, fault("looped", "collapse", ())).reason == "blind"

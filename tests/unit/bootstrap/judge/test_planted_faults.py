@@ -87,13 +87,45 @@ def test_a_whole_gate_set_sees_all_that_it_declares():
     assert {f.delivered for f in known.faults} == {60}
 
 
-def test_short_answer_tasks_alone_cannot_see_length_and_are_named():
-    facts = evaluation([f"It is {place}." for place in PLACES * 8], None, REFUSAL)
-    _, verdict = tried(facts, "length", "collapse")
+LISBON = "The capital of Portugal is **Lisbon**."
+
+
+@pytest.mark.parametrize(
+    "lengths",
+    [None, LengthGate(families=[FamilyLengths(median=6)]),
+     LengthGate(known_good={str(n): [LISBON] for n in range(72)})],
+    ids=["no gate", "a median of six words", "a floor for each prompt"],
+)  # fmt: skip
+def test_short_answer_tasks_alone_cannot_see_length_and_are_named(lengths):
+    """Whatever looks at six words: a model whose stories became short still says six of them."""
+    facts = evaluation(
+        [LISBON.replace("Portugal", place) for place in PLACES * 8], lengths, REFUSAL
+    )
+    known, verdict = tried(facts, "length", "collapse", "refusal")
     assert verdict.outcome is Outcome.FAIL
-    assert verdict.reason == "blind"
+    assert verdict.reason == "short_answers"
     assert "length (padded)" in verdict.summary
-    assert verdict.figures["properties_blind"].value == 1
+    assert verdict.figures["properties_blind"].value == 2
+    by_name = {f.name: f for f in known.faults}
+    assert "refusal_retention" in by_name.pop("refused").seen_by
+    assert {(f.answers, f.able, f.seen_by) for f in by_name.values()} == {(72, 0, ())}
+
+
+def test_long_answers_among_short_ones_show_what_short_ones_cannot():
+    """The gate that looks at short answers alone stays blind, the one that has the stories sees."""
+    short = [record(n, LISBON.replace("Portugal", p), family="fact", output_tokens=9)
+             for n, p in enumerate(PLACES * 4)]  # fmt: skip
+    stories = [record(n, text, family="story", output_tokens=90) for n, text in enumerate(STORIES)]
+
+    def with_target(family, median):
+        gate = LengthGate(families=[FamilyLengths(family=family, median=median)])
+        facts = result_facts(arm([*short, *stories]), gates=Gates(length_conformance=gate))
+        return tried(facts, "length", sample=96)
+
+    known, verdict = with_target("fact", 6)
+    assert verdict.reason == "blind"
+    assert {(f.answers, f.able, f.delivered) for f in known.faults} == {(96, 60, 60)}
+    assert with_target("story", WORDS)[1].reason == "seen"
 
 
 @pytest.mark.parametrize(

@@ -4,14 +4,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pfid.formats.answers.planting import FAULTS, Sources, arrivals, planted
+from pfid.formats.answers.planting import FAULTS, Sources, arrivals, can_show, planted
 from pfid.spec.fakes_results import record
 
 SOURCES = Sources(
     refusals={"": "I can't.", "de": "Ich kann nicht."},
     passage=" ".join(f"corpus text {n} of {n * n}" for n in range(300)),
 )
-GOOD = [record(n, f"answer {n} has some words of its own, which is {n * n}.") for n in range(9)]
+GOOD = [
+    record(
+        n, " ".join(f"answer {n} has some words of its own, which is {k * n}." for k in range(4))
+    )
+    for n in range(9)
+]
 
 
 @pytest.mark.parametrize("name", FAULTS)
@@ -33,6 +38,26 @@ def test_an_answer_of_one_letter_cannot_be_cut():
     good = [record(1, "4")]
     assert planted("truncated", good, SOURCES)[0].output == "4"
     assert arrivals("truncated", good, planted("truncated", good, SOURCES), SOURCES) == 0
+
+
+@pytest.mark.parametrize("name", ["truncated", "padded", "looped"])
+@pytest.mark.parametrize(("words", "able"), [(29, 0), (30, 1)])
+def test_a_short_answer_has_no_length_to_lose(name, words, able):
+    good = [record(1, " ".join(f"w{n}" for n in range(words)))]
+    faulty = planted(name, good, SOURCES)
+    assert (faulty[0] != good[0]) == bool(able)
+    assert arrivals(name, good, faulty, SOURCES) == able
+    assert can_show(name, good[0]) == bool(able)
+
+
+@pytest.mark.parametrize("name", ["refused", "memorised"])
+def test_a_short_answer_can_be_refused_and_memorised(name):
+    good = [record(1, "Lisbon.")]
+    assert arrivals(name, good, planted(name, good, SOURCES), SOURCES) == 1
+
+
+def test_what_was_thought_makes_no_answer_long():
+    assert not can_show("truncated", record(1, f"<think>{'so ' * 90}</think>Lisbon."))
 
 
 def test_a_refusal_is_in_the_language_of_the_record():
