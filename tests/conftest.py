@@ -7,6 +7,7 @@ import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -43,6 +44,41 @@ settings.register_profile(
     "pfid", deadline=None, derandomize=ON_CI, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("pfid")
+
+
+FIRST = (
+    "tests/e2e/systemd",
+    "tests/e2e/test_selftest_live.py",
+)
+"""Where tests run longest, longest first: begun last, one of them would keep one worker while all
+others have nothing left. A folder is one worker's: its tests share what is dear to make."""
+
+
+def _rank(nodeid: str) -> int:
+    return next((i for i, place in enumerate(FIRST) if nodeid.startswith(place)), len(FIRST))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Begin with what takes longest."""
+    gone = [place for place in FIRST if not (config.rootpath / place).exists()]
+    if gone:
+        raise pytest.UsageError(f"tests/conftest.py names what is not there: {', '.join(gone)}")
+    items.sort(key=lambda item: _rank(item.nodeid))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Give a file, or a folder named above, to one worker, in the order collected."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByFile(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            rank = _rank(nodeid)
+            return FIRST[rank] if rank < len(FIRST) else nodeid.partition("::")[0]
+
+    config.option.loadscopereorder = False  # by number of tests, which says little
+    return ByFile(config, log)
 
 
 def _missing(item: pytest.Item) -> list[str]:

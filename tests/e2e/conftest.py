@@ -12,29 +12,21 @@ from typing import Any
 
 import pytest
 
-ALONE = frozenset(
-    {
-        "systemd",
-        "test_demo.py",
-        "test_probe_scaling.py",
-        "test_real_fallback.py",
-        "test_real_trainer.py",
-    }
-)
-"""Folders and files whose tests want the machine for themselves."""
+ALONE = frozenset({"test_real_fallback.py", "test_real_trainer.py"})
+"""Files whose tests time real steps, and so want the machine for themselves."""
 TRAINING = Path(__file__).resolve().parent / "training"
 
 
 class Place:
     """A folder, an environment and the processes started in it."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, compiled: Path) -> None:
         self.folder = folder
         self.state = folder / "state"
         self.environ = dict(os.environ) | {
             "XDG_STATE_HOME": str(self.state),
             "PFID_SOCKET": str(folder / "daemon.sock"),
-            "TORCHINDUCTOR_CACHE_DIR": str(folder / "inductor"),
+            "TORCHINDUCTOR_CACHE_DIR": str(compiled),
             "TORCHINDUCTOR_VEC_ISA_OK": "1",
         }
         self._started: list[subprocess.Popen[bytes]] = []
@@ -122,10 +114,16 @@ class Place:
                 process.wait()
 
 
+@pytest.fixture(scope="session")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What a compiler made of one test's training is the same for the next one's."""
+    return tmp_path_factory.mktemp("inductor")
+
+
 @pytest.fixture
-def place(tmp_path: Path) -> Iterator[Place]:
+def place(tmp_path: Path, compiled: Path) -> Iterator[Place]:
     """A place to run the installed pfid in; everything started there is ended afterwards."""
-    it = Place(tmp_path)
+    it = Place(tmp_path, compiled)
     yield it
     it.close()
 
@@ -144,11 +142,11 @@ def training() -> Callable[..., tuple[str, ...]]:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Whole programs belong to the full tier; the quick one is for after every change.
 
-    Those that time real steps or boot a system want the machine for themselves.
+    Those that time real steps want the machine for themselves.
     """
     here = Path(__file__).parent
     for item in items:
         if here in item.path.parents:
             item.add_marker(pytest.mark.full)
-            if not ALONE.isdisjoint(item.path.relative_to(here).parts):
+            if item.path.name in ALONE:
                 item.add_marker(pytest.mark.alone)

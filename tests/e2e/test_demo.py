@@ -42,6 +42,7 @@ def still_running(folder: Path) -> list[str]:
     return found
 
 
+@pytest.mark.alone  # it times real steps against the demo's own limits
 @pytest.mark.parametrize(
     "training",
     [pytest.param("torch", marks=[pytest.mark.torch, pytest.mark.needs("g++")]), "numpy"],

@@ -3,10 +3,13 @@
 import os
 import re
 import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
 
+ENGINES = "tests/contract/results/engines.txt"
 TOOLS = ("ruff", "mypy", "lint-imports", "pytest", "python")
 
 
@@ -18,6 +21,9 @@ def clone(tmp_path: Path, checkout: Path) -> Path:
     (tmp_path / "pyproject.toml").write_text(
         '[build-system]\nrequires = []\n[project]\nname = "x"\ndependencies = []\n'
     )
+    for engines in (tmp_path / ENGINES, tmp_path / ".tests" / "eval-venv" / "ready"):
+        engines.parent.mkdir(parents=True)
+        engines.write_text("an-engine==1\n")
     tools = tmp_path / ".venv-tests" / "bin"
     tools.mkdir(parents=True)
     for tool in TOOLS:
@@ -82,6 +88,42 @@ def test_whatever_fails_fails_the_whole(clone, tier, tool):
     assert run(clone, tier).returncode != 0
     if tool != "pytest":
         assert not any(call.startswith("pytest") for call in calls(clone))
+
+
+@pytest.mark.parametrize(("ci", "status"), [("true", 1), ("false", 0)])
+def test_what_is_fetched_beside_is_there_before_the_tests_or_left_out_with_a_word(
+    clone, ci, status
+):
+    (clone / ENGINES).write_text("no-such-engine @ file:///nowhere\n")
+    pip = clone / "pip"
+    pip.mkdir()
+    (pip / "pip.conf").write_text("[global]\nno-index = true\n")
+    done = run(clone, "full", CI=ci, PIP_CONFIG_FILE=str(pip / "pip.conf"))
+    assert done.returncode == status
+    assert "nowhere" in done.stderr
+    assert ("are left out" in done.stdout) == (ci == "false")
+    assert calls(clone).count("pytest") == 0 if status else 2
+
+
+def test_nothing_that_runs_beside_outlives_it(clone):
+    """The lint fails while the environment of the judged engines is being made."""
+    (clone / ENGINES).write_text("an-engine==2\n")
+    (clone / "bin").mkdir()
+    slow = clone / "bin" / "python3"
+    slow.write_text(
+        f'#!/bin/sh\n[ "$2" = venv ] || exec {sys.executable} "$@"\n'
+        f"echo $$ > {clone}/beside\nexec sleep 600\n"
+    )
+    slow.chmod(0o755)
+    stand_in(clone / ".venv-tests" / "bin" / "ruff", 1)
+    done = run(clone, "full", PATH=f"{clone / 'bin'}:{os.environ['PATH']}")
+    assert done.returncode == 1
+    pid = int((clone / "beside").read_text())
+    for _ in range(200):
+        if not Path(f"/proc/{pid}").exists():
+            return
+        time.sleep(0.05)
+    pytest.fail("it goes on")
 
 
 def test_a_tier_that_does_not_exist_is_refused(clone):

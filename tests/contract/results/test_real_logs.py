@@ -21,7 +21,8 @@ from pfid.config.gates import Records
 
 ROOT = Path(__file__).parents[3]
 HERE = Path(__file__).parent
-WANTED = ("inspect-ai==0.3.285", "lm-eval==0.4.13")
+WANTED = HERE / "engines.txt"
+"""``tests/run`` reads it too, and makes the environment beside its own."""
 INSTALL_S = 900
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(INSTALL_S + 120)]
@@ -34,10 +35,10 @@ def python():
         return named
     folder = ROOT / ".tests" / "eval-venv"
     ready = folder / "ready"
-    if not ready.exists() or ready.read_text() != repr(WANTED):
+    if not ready.exists() or ready.read_text() != WANTED.read_text():
         shutil.rmtree(folder, ignore_errors=True)
         venv.create(folder, with_pip=True)
-        install = [folder / "bin" / "python", "-m", "pip", "install", "-q", *WANTED]
+        install = [folder / "bin" / "python", "-m", "pip", "install", "-q", "-r", WANTED]
         done = subprocess.run(
             install, capture_output=True, text=True, timeout=INSTALL_S, check=False
         )
@@ -45,7 +46,7 @@ def python():
             if os.environ.get("CI"):
                 pytest.fail(done.stderr[-2000:])
             pytest.skip("lm-eval and inspect-ai cannot be installed here")
-        ready.write_text(repr(WANTED))
+        shutil.copy(WANTED, ready)
     return str(folder / "bin" / "python")
 
 
