@@ -20,11 +20,13 @@ class Lever:
         key: its name here.
         text: what to do, in words.
         names: how a claim may call it.
+        families: kernels by which it, or what it would bring, is known to run already.
     """
 
     key: str
     text: str
     names: tuple[str, ...]
+    families: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,22 +72,28 @@ OVERLAP: Final = Lever(
     names=("overlap communication", "communication overlap", "gradient compression"),
 )
 FLEX: Final = Lever(
-    key="flex_attention", text="flex_attention with a BlockMask", names=("flex attention",)
+    key="flex_attention",
+    text="flex_attention with a BlockMask",
+    names=("flex attention",),
+    families=frozenset({"flex_template"}),
 )
 FLASH_2: Final = Lever(
     key="flash_attention_2",
     text="flash_attention_2 (head dimensions up to 256; all layers or none)",
     names=("flash attention 2", "flashattention 2", "fa2"),
+    families=frozenset({"flash_2", "flash_sdpa", "flash_3", "flash_4"}),
 )
 FLASH_4: Final = Lever(
     key="flash_attention_4",
     text="flash_attention_4, where the card's generation has it",
     names=("flash attention 4", "flashattention 4", "fa4"),
+    families=frozenset({"flash_4"}),
 )
 GROUPED_MM: Final = Lever(
     key="grouped_mm",
     text="one grouped GEMM for all experts",
     names=("grouped mm", "grouped gemm", "fused moe kernel"),
+    families=frozenset({"grouped_gemm", "deep_gemm"}),
 )
 FUSED_LOSS: Final = Lever(
     key="fused_loss",

@@ -5,8 +5,9 @@ from typing import Any
 
 import click
 
-from pfid.analysis.triage import answer_of
+from pfid.analysis.triage_findings import answer_of
 from pfid.cli.output import Exit, emit_json, error, note
+from pfid.cli.triage.ledger import read_negatives
 from pfid.cli.triage.page import page_html, page_json, print_page
 from pfid.cli.triage.stages import Examination
 from pfid.config.triage import load_triage
@@ -36,15 +37,17 @@ def command(
     """Say where the step time goes: masks, scaling, kernels, data, and backends last.
 
     SPEC is TOML with a [model], a [step], a [trace], [lengths] and [claims], each of which may be
-    left out. It stops where the answer is, and recommends nothing that the ledger of claims holds
-    as a measured negative.
+    left out. It stops where the answer is, and recommends nothing that runs already, nor what the
+    ledger of claims holds as a measured negative: the one that [claims] names, else the
+    claims.toml beside SPEC, above it in its repository, or in the current folder.
 
     Exit codes: 0 there is an answer, 1 the masks are wrong, 2 usage or spec, 3 there is none.
     """
-    wanted = load_triage(spec)
-    findings = Examination(wanted, spec.absolute().parent, python, note).findings()
+    wanted, folder = load_triage(spec), spec.absolute().parent
+    negatives = read_negatives(wanted, folder)
+    findings = Examination(wanted, folder, python, note, negatives).findings()
     title = wanted.title or spec.stem
-    data = page_json(title, findings)
+    data = page_json(title, findings, negatives)
     if html_file is not None:
         _write(html_file, page_html(title, data), ctx)
     if as_json:

@@ -4,52 +4,40 @@ import tempfile
 from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
-from typing import Final
 
 from pfid.adapters.length_files import load_records
-from pfid.analysis.kernel_closure import close
-from pfid.analysis.kernel_decomposition import by_class, by_generation, hidden_communication
 from pfid.analysis.length_input import Fields
 from pfid.analysis.length_orders import Order, order_cost
-from pfid.analysis.levers import Negative
 from pfid.analysis.mask_structure import attention_judged, read_masks
 from pfid.analysis.regime import read_regime
 from pfid.analysis.scaling import ScalingFit, fit
 from pfid.analysis.shape_weighting import weigh
-from pfid.analysis.triage import (
-    DataFacts,
-    Finding,
-    KernelFacts,
-    Looked,
-    TriageStage,
-    not_looked,
-    of_backends,
-    of_data,
-    of_kernels,
-    of_masks,
-    of_scaling,
-    whole,
-)
+from pfid.analysis.triage import DataFacts, of_data, of_masks, of_scaling
+from pfid.analysis.triage_findings import Finding, Looked, TriageStage, not_looked, whole
+from pfid.analysis.triage_kernels import KernelFacts, of_backends, of_kernels
 from pfid.bootstrap.masks import look_at_masks
+from pfid.bootstrap.model_shape import model_shape
 from pfid.bootstrap.step_probe import StepAsk, StepProbeError, StepSaid
 from pfid.cli.fit_report import reason
 from pfid.cli.probe_loss_head import loss_of
 from pfid.cli.probe_profile import timings_of
 from pfid.cli.step_options import measured
 from pfid.cli.trace_reading import ReadTrace, TraceError, read_file
-from pfid.config.claims import load_claims
+from pfid.cli.triage.ledger import Negatives
+from pfid.cli.triage.trace_facts import kernel_facts
 from pfid.config.triage import Step, TriageSpec
 from pfid.domain.errors import PfidError
-from pfid.formats.kernel_names.capability import device_of
+from pfid.formats.model_config.fields import ModelConfigError
 
-MAJOR: Final = 10
 Told = Callable[[str], None]
 
 
 class Examination:
     """One triage: what was found so far is what later stages judge by."""
 
-    def __init__(self, spec: TriageSpec, folder: Path, python: str, told: Told) -> None:
+    def __init__(
+        self, spec: TriageSpec, folder: Path, python: str, told: Told, negatives: Negatives
+    ) -> None:
         """Look at nothing yet.
 
         Args:
@@ -57,22 +45,19 @@ class Examination:
             folder: that its paths are relative to.
             python: the training interpreter.
             told: given a word of progress.
+            negatives: what is not recommended.
         """
         self._spec = spec
         self._folder = folder
         self._python = python
         self._told = told
+        self._negatives = negatives.claims
         self._kernels: KernelFacts | None = None
         self._own: ReadTrace | None = None
 
     def findings(self) -> tuple[Finding, ...]:
-        """Go through the stages as far as it takes.
-
-        Raises:
-            ConfigError: if the ledger of claims cannot be used: nothing may be recommended then.
-        """
+        """Go through the stages as far as it takes."""
         found: list[Finding] = []
-        _ = self._negatives
         for stage in TriageStage:
             self._told(f"looking at {stage.value}")
             found.append(self._looked_at(stage))
@@ -94,17 +79,6 @@ class Examination:
             return not_looked(stage, Looked.FAILED, str(problem))
         except ValueError as problem:  # lengths that cannot be
             return not_looked(stage, Looked.FAILED, str(problem))
-
-    @cached_property
-    def _negatives(self) -> tuple[Negative, ...]:
-        if self._spec.claims is None:
-            return ()
-        ledger = load_claims(self._folder / self._spec.claims.file)
-        return tuple(
-            Negative(key=claim.key, text=claim.text)
-            for claim in ledger.claims
-            if claim.status == "negative"
-        )
 
     def _masks(self) -> Finding:
         model = self._spec.model
@@ -132,7 +106,7 @@ class Examination:
         if read is None or not read.table.used:
             said = "the trace has no device rows, so there is no kernel table"
             return not_looked(TriageStage.KERNELS, Looked.NO_ANSWER, said)
-        self._kernels = kernel_facts(read)
+        self._kernels = kernel_facts(read, has_experts=self._has_experts())
         return of_kernels(self._kernels, self._negatives)
 
     def _data(self) -> Finding:
@@ -159,7 +133,20 @@ class Examination:
         regime = None
         if self._fit is not None:
             regime = read_regime(timings_of(self._measured), self._fit).regime
-        return of_backends(regime, self._kernels, loss, self._negatives)
+        model = self._spec.model
+        running = (model.attention,) if model is not None and model.attention else ()
+        return of_backends(regime, self._kernels, loss, self._negatives, running)
+
+    def _has_experts(self) -> bool | None:
+        """Whether the model has experts; None where its configuration does not tell here."""
+        model = self._spec.model
+        place = None if model is None else self._folder / model.config
+        if place is None or not place.exists():
+            return None
+        try:
+            return model_shape(place).experts > 0
+        except ModelConfigError:
+            return None
 
     @property
     def _measured(self) -> StepSaid:
@@ -223,27 +210,3 @@ class Examination:
         if not isinstance(read, ReadTrace):
             raise TraceError(f"{name}: a table of averages is no trace; give the trace")
         return read
-
-
-def kernel_facts(read: ReadTrace) -> KernelFacts:
-    """What a trace says of where device time goes."""
-    table = read.table
-    total_ns = sum(tally.total_ns for tally in table.used)
-    hidden = hidden_communication(table)
-    capability = device_of(read.reading.facts, table.busy, amd_names=False).capability
-    closure = close(table, read.collected.steps.values())
-    old = [
-        one.share
-        for one in by_generation(table.used)
-        if one.newer_known
-        and capability is not None
-        and one.generation is not None
-        and one.generation // MAJOR < capability // MAJOR
-    ]
-    exposed = hidden.exposed_ns / total_ns if hidden is not None and total_ns else 0.0
-    return KernelFacts(
-        shares={kind: one.share for kind, one in by_class(table).items()},
-        closure=None if closure is None else closure.union_share,
-        exposed=exposed,
-        old_share=sum(old),
-    )

@@ -4,13 +4,18 @@ import dataclasses
 
 import pytest
 
+from pfid.analysis.launch_gaps import LaunchGaps
 from pfid.analysis.levers import (
+    BIGGER_BATCH,
     BUCKETING,
     COMPILE,
     CUDA_GRAPHS,
+    FEED,
+    FLASH_2,
     FLASH_4,
     FLEX,
     FUSED_LOSS,
+    GROUPED_MM,
     Negative,
 )
 from pfid.analysis.loss_head import LossTiming, loss_head_of
@@ -18,23 +23,16 @@ from pfid.analysis.mask_cases import healthy
 from pfid.analysis.mask_structure import read_masks
 from pfid.analysis.regime import Regime, read_regime
 from pfid.analysis.scaling import Timing, fit
-from pfid.analysis.triage import (
+from pfid.analysis.triage import DATA_GAIN_MIN, DataFacts, of_data, of_masks, of_scaling
+from pfid.analysis.triage_findings import Looked, TriageStage, answer_of, regime_of, whole
+from pfid.analysis.triage_kernels import (
     CLASS_SHARE_MIN,
-    DATA_GAIN_MIN,
     EXPOSED_MIN,
     LOSS_SHARE_MIN,
     LOW_CLOSURE,
-    DataFacts,
     KernelFacts,
-    Looked,
-    TriageStage,
-    answer_of,
     of_backends,
-    of_data,
     of_kernels,
-    of_masks,
-    of_scaling,
-    whole,
 )
 from pfid.domain.kernel import KernelClass
 
@@ -107,6 +105,35 @@ class TestKernels:
         assert of_kernels(facts, ()).ends is ends
 
 
+class TestWaiting:
+    @staticmethod
+    def found(short_ns, long_ns):
+        gaps = LaunchGaps(
+            launches=100,
+            steps=2,
+            wall_ns=1_000_000,
+            short_ns=short_ns,
+            long_ns=long_ns,
+            longest_ns=long_ns,
+            mean_ns=5_000.0,
+        )
+        return of_kernels(KernelFacts(shares=ATTENTION, closure=0.4, gaps=gaps), ())
+
+    def test_half_of_the_idle_time_in_launches_is_launch_bound_and_less_is_not(self):
+        bound, data = self.found(300_000, 300_000), self.found(299_000, 301_000)
+        assert (bound.regime, bound.levers) == (
+            Regime.LAUNCH_BOUND,
+            (CUDA_GRAPHS, COMPILE, BIGGER_BATCH),
+        )
+        assert (data.regime, data.levers) == (None, (FEED,))
+        assert "30.0% in gaps of at most 200 us" in bound.said
+
+    def test_where_gaps_are_not_known_every_way_of_waiting_is_named(self):
+        found = of_kernels(KernelFacts(shares=ATTENTION, closure=0.4), ())
+        assert found.levers == (FEED, CUDA_GRAPHS, COMPILE)
+        assert found.regime is None
+
+
 class TestData:
     @pytest.mark.parametrize(
         ("waste", "best", "gain", "ends"),
@@ -156,9 +183,27 @@ class TestBackends:
         assert of_backends(Regime.LINEAR, None, None, ()).levers == ()
 
     def test_where_everything_was_tried_there_is_no_answer(self):
-        facts = KernelFacts(shares={KernelClass.GEMM: 0.9}, closure=None)
+        facts = KernelFacts(shares={KernelClass.GEMM: 0.9}, closure=None, experts_loop=True)
         found = of_backends(None, facts, None, (Negative(key="grouped_mm", text="slower"),))
         assert (found.looked, found.ends) == (Looked.NO_ANSWER, False)
+        assert [one.lever for one in found.dropped] == [GROUPED_MM]
+
+    @pytest.mark.parametrize("loop", [None, False, True])
+    def test_experts_are_grouped_only_where_they_are_known_to_be_multiplied_singly(self, loop):
+        facts = KernelFacts(shares={KernelClass.GEMM: 0.9}, closure=None, experts_loop=loop)
+        assert of_backends(None, facts, None, ()).levers == ((GROUPED_MM,) if loop else ())
+
+    def test_elementwise_work_that_is_compiled_is_not_compiled_again(self):
+        shares = {KernelClass.ELEMENTWISE: 0.5}
+        facts = KernelFacts(shares=shares, closure=None, compiled=0.3)
+        assert of_backends(None, facts, None, ()).levers == ()
+
+    def test_what_runs_already_stands_apart(self):
+        facts = KernelFacts(shares=ATTENTION, closure=0.9, families=frozenset({"flash_4"}))
+        found = of_backends(None, facts, None, (), ("flex_attention",))
+        assert found.running == (FLEX, FLASH_2, FLASH_4)
+        assert (found.levers, found.ends) == ((), False)
+        assert "running already: flex_attention" in found.said
 
 
 def test_stages_behind_the_answer_are_not_reached():
@@ -167,3 +212,11 @@ def test_stages_behind_the_answer_are_not_reached():
     assert answer_of(page) is answer
     assert [one.looked for one in page[1:]] == [Looked.NOT_REACHED] * 4
     assert {one.stage for one in page} == set(TriageStage)
+
+
+def test_the_regime_is_that_of_the_first_stage_that_tells_it_or_there_is_a_reason():
+    mixed = scaled(*(playbook(w) for w in (2_048, 8_192, 16_384)))
+    assert regime_of(whole([mixed])) == (Regime.MIXED, "scaling")
+    none = scaled((512, 1.0), (1_024, 9.0), (2_048, 3.0))
+    assert regime_of(whole([none])) == (None, "no regime: why")
+    assert regime_of([]) == (None, "no stage tells it")

@@ -27,6 +27,7 @@ def ask(tmp_path, monkeypatch):
     (tmp_path / "ragged.json").write_text(json.dumps(ragged))
     (tmp_path / "even.json").write_text(json.dumps([512] * 100))
     (tmp_path / "trace.json").write_text(json.dumps(trace()))
+    (tmp_path / ".git").mkdir()
     monkeypatch.chdir(tmp_path)
 
     def triage(text, *arguments):
@@ -39,16 +40,20 @@ def ask(tmp_path, monkeypatch):
     return triage
 
 
-def trace():
+ATTENTION = "fmha_cutlassF_bf16_aligned_32x128_gmem_sm80"
+GEMM = "ampere_bf16_s16816gemm_bf16_128x128"
+
+
+def trace(attention=ATTENTION, rows=None):
     """One step of 100 ms: attention takes 60 of its 90 busy ones, on kernels for sm80."""
-    names = ("fmha_cutlassF_bf16_aligned_32x128_gmem_sm80", "ampere_bf16_s16816gemm_bf16_128x128")
+    kernels = rows or ((attention, 0.0, 60_000.0), (GEMM, 60_000.0, 30_000.0))
     rows = [
         {"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#1", "pid": 9, "tid": 9,
          "ts": 0.0, "dur": 100_000.0},
         *(
             {"ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": 7, "ts": at, "dur": took,
              "args": {"device": 0, "stream": 7}}
-            for name, at, took in ((names[0], 0.0, 60_000.0), (names[1], 60_000.0, 30_000.0))
+            for name, at, took in kernels
         ),
     ]  # fmt: skip
     device = {"id": 0, "name": "a card", "computeMajor": 12, "computeMinor": 0}
@@ -97,14 +102,107 @@ def test_backends_come_last_and_by_what_takes_the_time(ask, tmp_path):
     (tmp_path / "claims.toml").write_text(LEDGER.format(key="fa4", text=text))
     done, said = ask(TRACE + EVEN + CLAIMS)
     assert said["stage"] == "backends"
-    assert [one["lever"] for one in said["levers"]] == [
-        "flex_attention",
-        "flash_attention_2",
-        "grouped_mm",
-    ]
+    assert [one["lever"] for one in said["levers"]] == ["flex_attention", "flash_attention_2"]
     assert [one["lever"] for one in said["not_recommended"]] == ["flash_attention_4"]
     assert "attention takes 66.7%" in said["stages"][2]["said"]
     assert done.exit_code == 0
+
+
+@pytest.mark.parametrize("place", ["here", "above", "current"])
+def test_the_projects_own_ledger_is_read_without_being_named(ask, tmp_path, monkeypatch, place):
+    folder = tmp_path / "probes" / "deep" if place == "above" else tmp_path
+    folder.mkdir(parents=True, exist_ok=True)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    ledger = elsewhere if place == "current" else tmp_path
+    (ledger / "claims.toml").write_text(LEDGER.format(key="bucketing", text="no gain here"))
+    (folder / "spec.toml").write_text(RAGGED.replace("ragged.json", str(tmp_path / "ragged.json")))
+    done = CliRunner().invoke(main, ["triage", str(folder / "spec.toml"), "--json"])
+    said = json.loads(done.stdout)
+    assert [one["lever"] for one in said["not_recommended"]] == ["bucketing"]
+    assert said["claims"]["negatives"] == 1
+    assert said["claims"]["file"].endswith("claims.toml")
+    assert done.exit_code == 3
+
+
+def test_a_ledger_outside_of_the_repository_is_somebody_elses(ask, tmp_path, monkeypatch):
+    (tmp_path / "claims.toml").write_text(LEDGER.format(key="bucketing", text="no gain there"))
+    project = tmp_path / "project"
+    (project / ".git").mkdir(parents=True)
+    monkeypatch.chdir(project)
+    (project / "spec.toml").write_text(RAGGED.replace("ragged.json", str(tmp_path / "ragged.json")))
+    done = CliRunner().invoke(main, ["triage", str(project / "spec.toml"), "--json"])
+    said = json.loads(done.stdout)
+    assert said["claims"] == {"file": None, "negatives": 0}
+    assert said["stage"] == "data"
+    done = CliRunner().invoke(main, ["triage", str(project / "spec.toml")])
+    assert "none found: what was measured" in " ".join(done.stdout.split())
+
+
+def test_a_ledger_that_was_found_and_cannot_be_read_lets_nothing_be_recommended(ask, tmp_path):
+    (tmp_path / "claims.toml").write_text("[[claims]]\n")
+    done, said = ask(RAGGED)
+    assert (done.exit_code, said) == (2, None)
+    assert "claims.toml" in done.output
+
+
+@pytest.mark.parametrize(
+    ("attention", "model", "left"),
+    [
+        ("triton_tem_fused_flex_attention_0", "", ["flash_attention_2", "flash_attention_4"]),
+        ("void pytorch_flash::flash_fwd_kernel<x>", "", ["flex_attention", "flash_attention_4"]),
+        ("void flash::flash_fwd_kernel<x>", "", ["flex_attention", "flash_attention_4"]),
+        ("kernel_cutlass_kernel_flash_attncuteflash_fwd_sm100F", "", ["flex_attention"]),
+        (ATTENTION, "flex_attention", ["flash_attention_2", "flash_attention_4"]),
+        (ATTENTION, "", ["flex_attention", "flash_attention_2", "flash_attention_4"]),
+    ],
+)
+def test_what_runs_already_is_not_recommended(ask, tmp_path, attention, model, left):
+    (tmp_path / "trace.json").write_text(json.dumps(trace(attention)))
+    named = f'[model]\nconfig = "none"\nattention = "{model}"\n' if model else ""
+    _, said = ask(named + TRACE + EVEN)
+    assert [one["lever"] for one in said["levers"]] == left
+    every = {"flex_attention", "flash_attention_2", "flash_attention_4"}
+    assert {one["lever"] for one in said["already_running"]} == every - set(left)
+
+
+@pytest.mark.parametrize(("experts", "wanted"), [(0, False), (8, True)])
+def test_one_gemm_for_all_experts_is_for_models_that_have_some(ask, tmp_path, experts, wanted):
+    keys = {"model_type": "mixtral", "hidden_size": 64, "num_attention_heads": 4}
+    more = {"num_hidden_layers": 1, "intermediate_size": 128, "vocab_size": 100}
+    told = {**keys, **more, "num_local_experts": experts, "num_experts_per_tok": 2}
+    (tmp_path / "config.json").write_text(json.dumps(told))
+    _, said = ask('[model]\nconfig = "config.json"\n' + TRACE + EVEN)
+    assert ("grouped_mm" in {one["lever"] for one in said["levers"]}) is wanted
+
+
+def launches(gap_us, count=100, took_us=10.0):
+    return [(GEMM, n * (took_us + gap_us), took_us) for n in range(count)]
+
+
+def test_a_device_that_waits_for_launches_is_launch_bound(ask, tmp_path):
+    (tmp_path / "trace.json").write_text(json.dumps(trace(rows=launches(990.0 / 11, 1_000))))
+    done, said = ask(TRACE + EVEN)
+    assert (said["regime"], said["regime_from"], said["no_regime"]) == (
+        *("launch_bound", "kernels"),
+        None,
+    )
+    assert [one["lever"] for one in said["levers"]] == [
+        *("cuda_graphs", "torch_compile", "bigger_batch"),
+    ]
+    assert "1,000 a step, 10.0 us each" in said["answer"]
+    assert said["stages"][2]["figures"]["launches_per_step"] == 1_000
+    assert done.exit_code == 0
+
+
+def test_a_device_that_waits_long_waits_for_data_and_is_not_launch_bound(ask, tmp_path):
+    (tmp_path / "trace.json").write_text(json.dumps(trace(rows=launches(0.0, 100, 100.0))))
+    _, said = ask(TRACE + EVEN)
+    assert [one["lever"] for one in said["levers"]] == ["feeding"]
+    assert "90.0 ms the longest" in said["answer"]
+    assert said["regime"] is None
+    assert said["no_regime"] == "the spec has no [step]"
 
 
 def test_a_stage_that_cannot_be_looked_at_says_why_and_the_others_go_on(ask):
@@ -201,4 +299,5 @@ def test_the_built_in_step_goes_through_every_stage(tmp_path):
     done = CliRunner().invoke(main, arguments)
     said = json.loads(done.stdout)
     assert said["stages"][1]["looked"] in ("found", "no answer")
+    assert (said["regime"] is None) is (said["stages"][1]["looked"] == "no answer")
     assert done.exit_code in (0, 3)
