@@ -47,20 +47,22 @@ def command() -> None:
 @SPEC
 @PYTHON
 @click.option("--init", is_flag=True, help="Write a commented spec for the project here.")
-@click.option("--no-tests", is_flag=True, help="Run no tests; believe the result that is kept.")
+@click.option("--no-tests", "tests", flag_value="never", help="Run no tests; tell what is kept.")
+@click.option("--fresh", "tests", flag_value="always", help="Run them though they were green.")
 @click.option("--config", type=click.Path(path_type=Path), help="Configuration to judge under.")
 @JSON
 def check(
     spec: Path | None,
     python: str | None,
     init: bool,
-    no_tests: bool,
+    tests: str | None,
     config: Path | None,
     as_json: bool,
 ) -> None:
     """Judge the project: PASS, FAIL, UNKNOWN or n/a for each check, with what to do.
 
-    Nothing of the project is changed. Its tests are run once for each commit.
+    Nothing of the project is changed. Its tests are run unless they passed on this commit, in this
+    environment, within a day.
 
     Exit codes: 0 nothing fails and nothing required is unknown, 1 a check failed, 2 the spec cannot
     be used, 3 something required is unknown.
@@ -68,12 +70,13 @@ def check(
     if init:
         _init(spec, python, as_json=as_json)
         return
-    from pfid.bootstrap.preflight.judging import judge_project, ready
+    from pfid.bootstrap.preflight.judging import TestRuns, judge_project, ready
     from pfid.bootstrap.preflight.opening import open_project
 
     chosen = chosen_config(config)
     project = open_project(spec, os.environ, chosen, python)
-    judged = judge_project(project, chosen, run_tests=not no_tests, told=_progress(as_json))
+    runs = TestRuns(tests or TestRuns.WHERE_NEEDED)
+    judged = judge_project(project, chosen, tests=runs, told=_progress(as_json))
     came = ready(judged)
     if as_json:
         emit_json(preflight_json(project, judged, came))

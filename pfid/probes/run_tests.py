@@ -2,10 +2,11 @@
 
 Asked: ``folder``, ``runner`` ("pytest" or "unittest"), ``args``, ``look_only``, ``bytecode``
 (whether the folder may get bytecode; false if left out).
-Answer: ``{"installed": bool, "exit_code", "passed", "failed", "skipped", "complete", "said"}``; the
-last six only where the tests were run.
+Answer: ``{"installed": bool, "environment": digest}``, and where the tests were run ``exit_code``,
+``passed``, ``failed``, ``skipped``, ``complete``, ``said``.
 """
 
+import hashlib
 import importlib.util
 import os
 import re
@@ -18,6 +19,7 @@ from typing import Any, Dict, List, Optional
 
 _UNITTEST = re.compile(r"^Ran (\d+) tests? in", re.MULTILINE)
 _COUNT = re.compile(r"(failures|errors|skipped|unexpected successes)=(\d+)")
+_INSTALLED = (".dist-info", ".egg-info", ".egg-link", ".pth")
 _SAID_CHARS = 4_000
 
 
@@ -27,9 +29,21 @@ def answer(asked: Dict[str, Any]) -> Dict[str, Any]:
     if importlib.util.find_spec(asked["runner"]) is None:
         return {"installed": False}
     if asked["look_only"]:
-        return {"installed": True}
+        return {"installed": True, "environment": _environment()}
     with tempfile.TemporaryDirectory() as scratch:
         return {"installed": True, **_run(asked, Path(scratch))}
+
+
+def _environment() -> str:
+    """What is installed, by name and version and when; a result of other libraries is another's."""
+    found = []
+    for place in sys.path:
+        try:
+            entries = [e for e in os.scandir(place or ".") if e.name.endswith(_INSTALLED)]
+        except OSError:  # an archive, or not there
+            continue
+        found += ["%s %d" % (entry.path, entry.stat().st_mtime_ns) for entry in entries]
+    return hashlib.sha256("\n".join(sorted(found)).encode(errors="replace")).hexdigest()
 
 
 def _run(asked: Dict[str, Any], scratch: Path) -> Dict[str, Any]:

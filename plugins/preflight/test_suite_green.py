@@ -2,8 +2,10 @@
 
 An instrument nobody runs is not an instrument (playbook 4.6): a suite stood at four failures for
 weeks because its runner was not installed where the training runs. So the runner is asked for in
-the training interpreter, and a result counts for one commit and one interpreter. No test ran is
-not green; a result of another commit, or of a tree that was not clean, says nothing.
+the training interpreter, and a result counts for one commit and one environment. No test ran is
+not green; a result of another commit, or of a tree that was not clean, says nothing. A green result
+is used again for a day and says so with its age (`--fresh` runs the tests all the same); a red one
+is run again at each look, because it may be the accident of a moment.
 
 Blind spot: tests that pass because they assert nothing. `pfid preflight mutate` breaks the code on
 purpose and looks whether they notice.
@@ -39,6 +41,10 @@ from pfid.spec.python_answers import PYTHON_ANSWERS, python_controls
 ANSWERS: Final = Answers(
     {
         "green": (Outcome.PASS, "the project's tests pass on this commit"),
+        "green_kept": (
+            Outcome.PASS,
+            "the project's tests passed on this commit, in this environment, at an earlier look",
+        ),
         "tests_failed": (Outcome.FAIL, "tests of the project fail"),
         "no_test_ran": (Outcome.FAIL, "the runner ran no test: that is not green"),
         "runner_missing": (
@@ -90,6 +96,7 @@ class Seen:
     hung: bool
     passed: int
     failed: int
+    kept: bool
     age_s: float
     skipped: int = reported(default=0)
     said: str = reported(default="")
@@ -112,6 +119,7 @@ def observe(world: World) -> Seen:
         hung=result.hung,
         passed=result.passed,
         failed=result.failed,
+        kept=result.kept,
         age_s=result.age_s,
         skipped=result.skipped,
         said=known.detail,
@@ -137,6 +145,7 @@ def controls(limits: Limits) -> Iterable[Control]:
     for name, code, facts in (
         ("green", "green", _facts(_result())),
         ("green, some left out", "green", _facts(_result(skipped=3))),
+        ("green before", "green_kept", _facts(_result(kept=True))),
         ("almost too old", "green", _facts(_result(age_s=limits.age_s * 0.95))),
         ("not configured", "not_configured", None),
         ("one fails", "tests_failed", _facts(_result(failed=1))),
@@ -172,7 +181,8 @@ def _code(seen: Seen, limits: Limits) -> str:
         ("not_finished", not seen.complete),
         ("no_test_ran", seen.passed < 1),
     )
-    return next((code for code, holds in doubts if holds), "green")
+    green = "green_kept" if seen.kept else "green"
+    return next((code for code, holds in doubts if holds), green)
 
 
 def _result(**changed: object) -> SuiteResult:

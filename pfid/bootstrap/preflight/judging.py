@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Final
 
 from pfid.bootstrap.preflight.project import Project
+from pfid.bootstrap.preflight.suite import TestRuns
 from pfid.bootstrap.preflight.world import project_world
 from pfid.bootstrap.selftest import take_stock
 from pfid.bootstrap.stage_judging import Judged, Judging, judge_stage, ready, remedy_of
@@ -12,7 +13,7 @@ from pfid.spec.check import Stage
 
 PROOFS: Final = "preflight-proofs.json"
 
-__all__ = ["Judged", "judge_project", "ready", "remedy_of", "unknown_optional"]
+__all__ = ["Judged", "TestRuns", "judge_project", "ready", "remedy_of", "unknown_optional"]
 
 
 def unknown_optional(project: Project, config: Config) -> list[str]:
@@ -28,7 +29,7 @@ def judge_project(
     project: Project,
     config: Config,
     *,
-    run_tests: bool = True,
+    tests: TestRuns = TestRuns.WHERE_NEEDED,
     told: Callable[[Judged], None] = lambda _: None,
 ) -> tuple[Judged, ...]:
     """Let every enabled pre-launch check look; in order of their names.
@@ -36,7 +37,7 @@ def judge_project(
     Args:
         project: what is asked about.
         config: limits, and which checks are disabled.
-        run_tests: whether the project's tests may be run.
+        tests: when the project's own may be run.
         told: called with each verdict as it comes, from its thread.
 
     Raises:
@@ -49,4 +50,4 @@ def judge_project(
         optional=project.spec.optional,
         told=told,
     )
-    return judge_stage(project_world(project, run_tests=run_tests), how)
+    return judge_stage(project_world(project, tests=tests), how)

@@ -2,17 +2,40 @@
 
 import contextlib
 import time
-from typing import Any
+from collections.abc import Iterator
+from enum import Enum
+from pathlib import Path
+from typing import Any, Final
 
 from pfid.adapters.suite_results import KeptResult, keep_result, recall_result, result_file
+from pfid.adapters.untracked_files import untracked_files
 from pfid.bootstrap.preflight.project import Project
 from pfid.config.preflight.asked import Tests
+from pfid.policy.launch_environ import launch_environ
 from pfid.spec.ports.preflight import SuiteFacts, SuiteResult
-from pfid.spec.ports.python import PythonProblem
+from pfid.spec.ports.python import PythonAnswer, PythonProblem
+
+KEPT_S: Final = 86_400.0
+"""So long a green result is used again: what tests lean on changes outside of any commit too."""
+_OF_ONE_JOB: Final = ("SLURM_", "RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_")
+"""Variables that differ from one launch to the next and mean nothing to tests."""
 
 
-def suite_facts(project: Project, *, run: bool = True) -> SuiteFacts | None:
-    """Recall the result for this commit and interpreter, or run the tests.
+class TestRuns(Enum):
+    """When tests may be run."""
+
+    __test__ = False
+    NEVER = "never"
+    WHERE_NEEDED = "where_needed"
+    ALWAYS = "always"
+
+
+def suite_facts(project: Project, *, run: TestRuns = TestRuns.WHERE_NEEDED) -> SuiteFacts | None:
+    """Recall the result for this commit and environment, or run the tests.
+
+    Only a green result is used again, for the same clean commit, untracked files, interpreter,
+    installed distributions, runner, arguments and variables, and for a day. A red one may be the
+    accident of a moment: it is run again, and what came before is said.
 
     Args:
         project: whose.
@@ -29,17 +52,60 @@ def suite_facts(project: Project, *, run: bool = True) -> SuiteFacts | None:
         return SuiteFacts(
             runner=False, commit=commit, detail=f"python -m pip install {tests.runner}"
         )
-    meaning = (str(project.folder), looked.python, looked.version, tests.runner, *tests.args)
-    file = result_file(project.state, *meaning)
+    file = result_file(project.state, *_meaning(project, tests, looked))
     kept = recall_result(file)
-    wanted = kept is None or kept.commit is None or kept.commit != commit
-    if wanted and run and tests.run:
-        kept = _run(project, tests, commit)
-        with contextlib.suppress(OSError):  # it is made again next time
-            keep_result(file, kept)
-    if kept is None:
-        return SuiteFacts(commit=commit)
-    return SuiteFacts(commit=commit, result=_result(kept), detail=kept.said if kept.failed else "")
+    again = run is TestRuns.ALWAYS or not _may_be_used(kept, commit)
+    if not again or run is TestRuns.NEVER or not tests.run:
+        return _facts(commit, kept, _said_of_kept(kept))
+    made = _run(project, tests, commit)
+    with contextlib.suppress(OSError):  # it is made again next time
+        keep_result(file, made)
+    return _facts(commit, made, _said_of_made(made, kept), kept_before=False)
+
+
+def _meaning(project: Project, tests: Tests, looked: PythonAnswer) -> Iterator[str]:
+    """Everything that makes it another result, but the commit."""
+    yield from (str(project.folder), looked.python, looked.version, tests.runner, *tests.args)
+    yield str((looked.said or {}).get("environment"))
+    named = [n for n in project.environ if n.startswith("PYTEST_")]
+    for name, value in launch_environ(project.environ, named).items():
+        if value is not None and not name.startswith(_OF_ONE_JOB):
+            yield f"{name}={value}"
+    root = Path(project.git.root)
+    for path in untracked_files(root, project.git.untracked) if project.git.root else ():
+        with contextlib.suppress(OSError):
+            found = (root / path).stat()
+            yield f"{path} {found.st_size} {found.st_mtime_ns}"
+
+
+def _may_be_used(kept: KeptResult | None, commit: str | None) -> bool:
+    if kept is None or commit is None or kept.commit != commit:
+        return False
+    return _is_green(kept) and 0 <= time.time() - kept.ended_at_s <= KEPT_S
+
+
+def _is_green(kept: KeptResult) -> bool:
+    return kept.complete and not kept.hung and not kept.failed and kept.passed > 0
+
+
+def _said_of_kept(kept: KeptResult | None) -> str:
+    return kept.said if kept is not None and kept.failed else ""
+
+
+def _said_of_made(made: KeptResult, before: KeptResult | None) -> str:
+    """What it said if it failed; if it passed, whether it did so the last time too."""
+    if made.failed or before is None or made.commit is None or before.commit != made.commit:
+        return made.said if made.failed else ""
+    if not before.failed:
+        return ""
+    return f"{before.failed} tests failed the last time they were run on this very commit: flaky?"
+
+
+def _facts(
+    commit: str | None, result: KeptResult | None, said: str, *, kept_before: bool = True
+) -> SuiteFacts:
+    shown = None if result is None else _result(result, kept=kept_before)
+    return SuiteFacts(commit=commit, result=shown, detail=said)
 
 
 def _asked(tests: Tests, *, look_only: bool) -> dict[str, Any]:
@@ -64,13 +130,14 @@ def _run(project: Project, tests: Tests, commit: str | None) -> KeptResult:
     )
 
 
-def _result(kept: KeptResult) -> SuiteResult:
+def _result(known: KeptResult, *, kept: bool) -> SuiteResult:
     return SuiteResult(
-        commit=kept.commit,
-        passed=kept.passed,
-        failed=kept.failed,
-        skipped=kept.skipped,
-        complete=kept.complete,
-        hung=kept.hung,
-        age_s=time.time() - kept.ended_at_s,
+        commit=known.commit,
+        passed=known.passed,
+        failed=known.failed,
+        skipped=known.skipped,
+        complete=known.complete,
+        hung=known.hung,
+        kept=kept,
+        age_s=time.time() - known.ended_at_s,
     )

@@ -17,7 +17,7 @@ from pfid.bootstrap.preflight.metrics import metrics_facts
 from pfid.bootstrap.preflight.project import Project
 from pfid.bootstrap.preflight.rotation import rotation_facts
 from pfid.bootstrap.preflight.serving import serving_facts
-from pfid.bootstrap.preflight.suite import suite_facts
+from pfid.bootstrap.preflight.suite import TestRuns, suite_facts
 from pfid.bootstrap.preflight.tree import tree_facts
 from pfid.bootstrap.preflight.watchdog import watchdog_facts
 from pfid.domain.verdict import Entity, EntityKind
@@ -43,7 +43,7 @@ class LookedAtOnce(Generic[F]):
             return self._known[0]
 
 
-def project_world(project: Project, *, run_tests: bool = True) -> World:
+def project_world(project: Project, *, tests: TestRuns = TestRuns.WHERE_NEEDED) -> World:
     """Return the world; nothing is looked at yet."""
     return World(
         subject=Entity(EntityKind.PROJECT, project.name),
@@ -51,7 +51,7 @@ def project_world(project: Project, *, run_tests: bool = True) -> World:
         git=project.repository,
         python=project.interpreter,
         tree=LookedAtOnce(lambda: tree_facts(project)),
-        suite=LookedAtOnce(lambda: suite_facts(project, run=run_tests)),
+        suite=LookedAtOnce(lambda: suite_facts(project, run=tests)),
         cache_key=LookedAtOnce(lambda: cache_key_facts(project)),
         kwargs=LookedAtOnce(lambda: kwargs_facts(project)),
         declared=LookedAtOnce(lambda: declared_facts(project)),

@@ -33,6 +33,7 @@ class SuiteResult:
         skipped: tests that were left out.
         complete: whether the runner came to its end and says so.
         hung: whether it was ended for its time.
+        kept: whether it was made at an earlier look and used again.
         age_s: since it ended.
     """
 
@@ -42,6 +43,7 @@ class SuiteResult:
     skipped: int = 0
     complete: bool = True
     hung: bool = False
+    kept: bool = False
     age_s: float = 0.0
 
 

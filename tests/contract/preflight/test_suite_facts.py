@@ -5,12 +5,15 @@ import sys
 import pytest
 from msgspec.structs import replace
 
-from pfid.bootstrap.preflight.suite import suite_facts
+from pfid.bootstrap.preflight import suite as module
+from pfid.bootstrap.preflight.suite import TestRuns, suite_facts
 
 pytestmark = pytest.mark.full
 PYTEST = '[tests]\nrunner = "pytest"\nargs = ["tests", "-p", "no:cacheprovider"]\n'
 UNITTEST = '[tests]\nrunner = "unittest"\nargs = ["discover", "tests"]\n'
 CASE = "import unittest\nclass T(unittest.TestCase):\n"
+GREEN = f"{CASE}    def test_a(self):\n        pass\n"
+RED = f"{CASE}    def test_a(self):\n        self.fail()\n"
 
 
 def result(repository, spec):
@@ -29,13 +32,89 @@ def test_a_green_suite_is_green_for_its_commit_and_is_run_once(repository):
     assert (repository.folder / "ran").read_text() == "x"
 
 
+@pytest.fixture
+def counted(repository):
+    """A suite that leaves a mark each time it runs, and passes unless told otherwise."""
+    text = "        with open('ran', 'a') as file:\n            file.write('x')\n"
+    text += "        self.assertFalse(os.path.exists('red'))\n"
+    case = f"import os\n{CASE}    def test_a(self):\n{text}"
+    repository.write("tests/test_a.py", case)
+    repository.write(".gitignore", "__pycache__\nran\nred\n")
+    repository.commit()
+    return repository
+
+
+def runs(repository):
+    return len((repository.folder / "ran").read_text())
+
+
+def test_a_green_result_that_is_used_again_says_so_and_how_old_it_is(counted, monkeypatch):
+    first = result(counted, UNITTEST)
+    assert not first.kept
+    monkeypatch.setattr(module.time, "time", lambda now=module.time.time: now() + 3_600)
+    again = result(counted, UNITTEST)
+    assert again.kept
+    assert again.age_s > 3_590
+    assert runs(counted) == 1
+
+
+def test_a_red_result_is_run_again_and_a_flake_is_told(counted):
+    counted.write("red", "")
+    assert [result(counted, UNITTEST).failed for _ in range(2)] == [1, 1]
+    (counted.folder / "red").unlink()
+    found = suite_facts(counted.project(UNITTEST))
+    assert (found.result.passed, found.result.kept) == (1, False)
+    assert "flaky" in found.detail
+    assert suite_facts(counted.project(UNITTEST)).result.kept
+    assert runs(counted) == 3
+
+
+@pytest.mark.parametrize("age_s", [module.KEPT_S + 60, -60])
+def test_a_green_result_of_another_day_is_made_again(counted, monkeypatch, age_s):
+    result(counted, UNITTEST)
+    monkeypatch.setattr(module.time, "time", lambda now=module.time.time: now() + age_s)
+    assert not result(counted, UNITTEST).kept
+    assert runs(counted) == 2
+
+
+def test_a_green_result_can_be_asked_for_anew(counted):
+    result(counted, UNITTEST)
+    assert not suite_facts(counted.project(UNITTEST), run=TestRuns.ALWAYS).result.kept
+    assert runs(counted) == 2
+
+
+def other_variable(counted, _):
+    counted.environ = {**counted.environ, "PYTEST_ADDOPTS": "-q"}
+
+
+def other_library(counted, site):
+    (site / "torch-9.dist-info").mkdir()
+
+
+def other_untracked_file(counted, _):
+    counted.write("conftest.py", "")
+
+
+@pytest.mark.parametrize("change", [other_variable, other_library, other_untracked_file])
+def test_a_result_counts_for_one_environment(counted, tmp_path, change):
+    site = tmp_path / "site"
+    site.mkdir()
+    counted.environ = {**counted.environ, "PYTHONPATH": str(site)}
+    result(counted, UNITTEST)
+    counted.environ = {**counted.environ, "SLURM_JOB_ID": "7"}  # another job, the same world
+    assert result(counted, UNITTEST).kept
+    change(counted, site)
+    assert not result(counted, UNITTEST).kept
+    assert runs(counted) == 2
+
+
 def test_a_new_commit_is_tested_again(repository):
-    repository.write("tests/test_a.py", "def test_a():\n    pass\n")
+    repository.write("tests/test_a.py", GREEN)
     repository.commit()
-    result(repository, PYTEST)
-    repository.write("tests/test_a.py", "def test_a():\n    assert False\n")
+    result(repository, UNITTEST)
+    repository.write("tests/test_a.py", RED)
     repository.commit()
-    assert result(repository, PYTEST).failed == 1
+    assert result(repository, UNITTEST).failed == 1
 
 
 def test_a_commit_made_while_the_tests_run_takes_their_result_away(repository):
@@ -51,27 +130,27 @@ def test_a_commit_made_while_the_tests_run_takes_their_result_away(repository):
 
 
 def test_a_result_of_another_interpreter_is_none_of_this_one(repository, tmp_path):
-    repository.write("tests/test_a.py", "def test_a():\n    pass\n")
+    repository.write("tests/test_a.py", GREEN)
     repository.commit()
-    assert result(repository, PYTEST).passed == 1
+    assert result(repository, UNITTEST).passed == 1
     other = tmp_path / "other" / "python"
     other.parent.mkdir()
     other.write_text(f'#!/bin/sh\nexec -a {other} {sys.executable} "$@"\n'.replace("sh", "bash"))
     other.chmod(0o755)
-    project = repository.project(PYTEST)
+    project = repository.project(UNITTEST)
     elsewhere = project.of_spec(replace(project.spec, python=str(other)))
-    assert suite_facts(elsewhere, run=False).result is None
-    assert suite_facts(project, run=False).result.passed == 1
+    assert suite_facts(elsewhere, run=TestRuns.NEVER).result is None
+    assert suite_facts(project, run=TestRuns.NEVER).result.passed == 1
 
 
 def test_a_result_may_be_recalled_without_running_anything(repository):
-    repository.write("tests/test_a.py", "def test_a():\n    pass\n")
+    repository.write("tests/test_a.py", GREEN)
     repository.commit()
-    assert suite_facts(repository.project(PYTEST), run=False).result is None
-    assert result(repository, PYTEST + "run = false\n") is None
-    first = result(repository, PYTEST)
+    assert suite_facts(repository.project(UNITTEST), run=TestRuns.NEVER).result is None
+    assert result(repository, UNITTEST + "run = false\n") is None
+    first = result(repository, UNITTEST)
     repository.commit("empty")
-    kept = suite_facts(repository.project(PYTEST), run=False)
+    kept = suite_facts(repository.project(UNITTEST), run=TestRuns.NEVER)
     assert kept.result.commit == first.commit != kept.commit
 
 
@@ -108,23 +187,23 @@ def test_a_runner_that_breaks_off_is_not_complete(repository):
 
 
 def test_tests_that_change_the_tree_bind_to_no_commit(repository):
-    text = "def test_a():\n    open('train/core.py', 'a').write('#')\n"
+    text = GREEN.replace("pass", "open('train/core.py', 'a').write('#')")
     repository.write("tests/test_a.py", text)
     repository.commit()
-    assert result(repository, PYTEST).commit is None
+    assert result(repository, UNITTEST).commit is None
 
 
 def test_a_dirty_tree_binds_to_no_commit(repository):
-    repository.write("tests/test_a.py", "def test_a():\n    pass\n")
+    repository.write("tests/test_a.py", GREEN)
     repository.commit()
     repository.write("train/core.py", "")
-    assert result(repository, PYTEST).commit is None
+    assert result(repository, UNITTEST).commit is None
 
 
 def test_a_suite_that_hangs_is_ended(repository):
-    repository.write("tests/test_a.py", "import time\ndef test_a():\n    time.sleep(60)\n")
+    repository.write("tests/test_a.py", "import time\n" + GREEN.replace("pass", "time.sleep(60)"))
     repository.commit()
-    found = result(repository, PYTEST + "deadline_s = 1.5\n")
+    found = result(repository, UNITTEST + "deadline_s = 1.5\n")
     assert found.hung
     assert not found.complete
 

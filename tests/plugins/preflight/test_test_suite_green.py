@@ -23,6 +23,8 @@ def result(**changed):
     [
         (None, "not_configured"),
         (SuiteFacts(commit="c", result=result()), "green"),
+        (SuiteFacts(commit="c", result=result(kept=True)), "green_kept"),
+        (SuiteFacts(commit="c", result=result(kept=True, failed=1)), "tests_failed"),
         (SuiteFacts(commit="c", result=result(failed=1)), "tests_failed"),
         (SuiteFacts(commit="c", result=result(passed=0)), "no_test_ran"),
         (SuiteFacts(commit="d", result=result()), "result_stale"),
@@ -44,3 +46,8 @@ def test_only_what_passed_and_nothing_that_failed_is_green(passed, failed, compl
     facts = SuiteFacts(commit="c", result=result(passed=passed, failed=failed, complete=complete))
     green = said(facts).outcome is Outcome.PASS
     assert green == (passed > 0 and failed == 0 and complete)
+
+
+def test_a_result_that_was_used_again_shows_its_age():
+    verdict = said(SuiteFacts(commit="c", result=result(kept=True, age_s=7_200.0)))
+    assert verdict.figures["age"].value == 7_200.0
