@@ -2,10 +2,17 @@
 
 import sqlite3
 from dataclasses import dataclass, field
+from typing import Final
+
+import msgspec
 
 from pfid.domain.errors import StateError
 from pfid.domain.transition import Transition
+from pfid.policy.baseline import EarlierRun
 from pfid.wire.stored import GpuBody, RunBody, StepsBody, StoredEvent, StoredRun, StreamBody, unpack
+
+LOOKED_THROUGH_MAX: Final = 1_000
+"""Ended runs of one name that are looked through for some that left a baseline."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,19 +141,33 @@ def stored_run(db: sqlite3.Connection, run_id: str) -> RunBody | None:
     return None if row is None else unpack(row[0], RunBody)
 
 
+class _Left(msgspec.Struct, frozen=True):
+    """The part of a RunBody that later runs want; the others are passed over unread."""
+
+    left: EarlierRun | None = None
+
+
 def earlier_runs(
     db: sqlite3.Connection, *, name: str, fingerprint: str, uid: int, limit: int
-) -> list[RunBody]:
-    """Ended runs of the same owner, name and fingerprint, newest first."""
+) -> list[EarlierRun]:
+    """What ended runs of the same owner, name and fingerprint left, newest first.
+
+    Runs that left nothing, or nothing to go by, take nobody's place: a night of starts that fail
+    at once must not hide the good run before it.
+    """
     rows = db.execute(
         "SELECT body FROM runs WHERE name = ? AND fingerprint = ? AND uid = ? AND NOT synthetic"
         " AND ended_at_s IS NOT NULL ORDER BY ended_at_s DESC LIMIT ?",
-        (name, fingerprint, uid, limit),
-    ).fetchall()
-    found = []
+        (name, fingerprint, uid, LOOKED_THROUGH_MAX),
+    )
+    found: list[EarlierRun] = []
     for (body,) in rows:
         try:
-            found.append(unpack(body, RunBody))
+            left = unpack(body, _Left).left
         except StateError:
             continue  # an old run that cannot be read is no baseline; the others are
+        if left is not None and left.passed:
+            found.append(left)
+        if len(found) >= limit:
+            break
     return found

@@ -43,6 +43,11 @@ class StepStatistics:
         self._counts = [0] * (len(BOUNDS_S) + 1)
         self._sum_s = 0.0
 
+    @property
+    def n(self) -> int:
+        """How many times the summary rests on."""
+        return max(self._singles.n, self._intervals.n)
+
     def add(self, event: StepEvent) -> None:
         """Take one event; the first one is kept apart by position, whatever its size."""
         self._seen += 1

@@ -183,6 +183,7 @@ class Daemon:
         self.proving.close()
         self.gates.close()
         with contextlib.suppress(Exception):
+            self.parts.baselines.keep(at_last=True)
             self.parts.ledger.checkpoint_all()
             self.parts.ledger.flush()
         if not self.store.close():
@@ -238,7 +239,11 @@ def build(place: Place, config: Config, environ: MutableMapping[str, str]) -> Da
             deaths=inbox,
             oom=OomCounter(),
             memory=MemoryRooms(),
-            store=StoreJoint(store, None if place.history is None else RunHistory(place.history)),
+            store=StoreJoint(
+                store,
+                None if place.history is None else RunHistory(place.history),
+                lambda problem: log.say("error", "history", problem=problem),
+            ),
             reader=reader,
             replies=server,
             notify=notify,

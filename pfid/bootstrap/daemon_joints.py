@@ -38,10 +38,17 @@ Post = Callable[[Message], None]
 class StoreJoint:
     """The store with the questions the loop has."""
 
-    def __init__(self, store: Store, history: RunHistory | None) -> None:
-        """Ask ``store``; ``history`` outlives it where it belongs to one run only."""
+    def __init__(
+        self, store: Store, history: RunHistory | None, trouble: Callable[[str], None]
+    ) -> None:
+        """Ask ``store``; ``history`` outlives it where it belongs to one run only.
+
+        Both are touched by the store's thread alone: they lie on the same disk, and nothing that
+        waits for it may wait in the loop. ``trouble`` hears why something could not be kept.
+        """
         self._store = store
         self._history = history
+        self._trouble = trouble
         self.submit: Callable[[Sequence[Change]], int] = store.submit
 
     def find_events(
@@ -88,20 +95,25 @@ class StoreJoint:
         uid: int,
     ) -> None:
         """Read what earlier runs left behind."""
-        kept = () if self._history is None else self._history.find(name, fingerprint)
+        history = self._history
 
         def query(db: sqlite3.Connection) -> tuple[EarlierRun, ...]:
+            kept = () if history is None else history.find(name, fingerprint)
             runs = store_queries.earlier_runs(
                 db, name=name, fingerprint=fingerprint, uid=uid, limit=EARLIER_MAX
             )
-            return tuple(r.left for r in runs if r.left is not None)
+            return (*kept, *reversed(runs))
 
-        self._store.ask(query, lambda found: deliver((*kept, *(found or ()))))
+        self._store.ask(query, lambda found: deliver(found or ()))
 
-    def remember(self, body: RunBody) -> None:
-        """Keep what an ended run leaves to later ones, beyond this store."""
-        if self._history is not None and body.left is not None and not body.synthetic:
-            self._history.add(body.run.name, body.run.fingerprint, body.left)
+    def remember(self, name: str, fingerprint: str, left: EarlierRun) -> None:
+        """Keep what a run leaves to later ones, beyond this store."""
+        history = self._history
+        if history is not None:
+            self._store.ask(
+                lambda _: history.add(name, fingerprint, left),
+                lambda problem: self._trouble(problem) if problem else None,
+            )
 
 
 class ReaderJoint:

@@ -3,9 +3,10 @@
 import os
 
 from pfid.daemon.answering import Answering
+from pfid.daemon.baselines import Baselines
 from pfid.daemon.core import Core
 from pfid.daemon.deaths import Deaths
-from pfid.daemon.finishing import Finishing
+from pfid.daemon.finishing import Afterwards, Finishing
 from pfid.daemon.gpus import Gpus
 from pfid.daemon.judging import Judging
 from pfid.daemon.ledger import Ledger
@@ -26,9 +27,13 @@ def built_parts(core: Core, judging: Judging, *, allow_fuse: bool) -> Parts:
     publishing = Publishing(core)
     ledger = Ledger(core)
     answering = Answering(core, publishing)
-    finishing = Finishing(core, judging, reading, deaths, ledger)
+    baselines = Baselines(core, judging)
+    finishing = Finishing(
+        core, judging, reading, deaths, Afterwards(ledger=ledger, baselines=baselines)
+    )
     return Parts(
         core=core,
+        baselines=baselines,
         judging=judging,
         reading=reading,
         deaths=deaths,

@@ -8,7 +8,7 @@ from typing import Final
 from pfid.config.model import Config
 from pfid.daemon.due_times import DueTimes
 from pfid.daemon.gpu_box import GpuBox
-from pfid.daemon.messages import EarlierFound, Message
+from pfid.daemon.messages import Message
 from pfid.daemon.ports import Ports
 from pfid.daemon.tracked import Judged, Member, Stream, TrackedRun
 from pfid.domain.gate import Gate, GateState
@@ -22,6 +22,10 @@ from pfid.wire.plugins import CheckInfo
 from pfid.wire.stored import Change, PutEvent, StoredEvent, pack
 
 BOX_SUBJECT: Final = "box"
+EARLIER: Final = "earlier"
+"""Due: ask what earlier runs of the same name left."""
+LEFT: Final = "left"
+"""Due: see what a run leaves to later ones."""
 SHOWN_EVENTS_MAX: Final = 200
 """Newest transitions in the snapshot."""
 REMEMBERED_EVENTS: Final = 1000
@@ -188,17 +192,6 @@ class Core:
         self.events.append(event)
         if event.transition.origin is Origin.REAL:
             self.shown.append(public(event.transition))
-
-    def ask_earlier(self, run: TrackedRun) -> None:
-        """Ask what earlier runs of the same name and fingerprint left behind."""
-        if run.synthetic:
-            return
-        self.ports.store.find_earlier(
-            lambda earlier: self.post(EarlierFound(run_id=run.run_id, earlier=earlier)),
-            name=run.run.name,
-            fingerprint=run.run.fingerprint,
-            uid=run.run.uid,
-        )
 
     def cost(self, check: str) -> CheckCost:
         """What a check has cost so far."""

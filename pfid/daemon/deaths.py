@@ -6,7 +6,7 @@ later, from the kernel once the parent has reaped it, or from the launcher that 
 
 from typing import Final
 
-from pfid.daemon.core import Core
+from pfid.daemon.core import LEFT, Core
 from pfid.daemon.judging import REGIME_CHECK, Judging
 from pfid.daemon.messages import Died
 from pfid.daemon.reading import Reading
@@ -106,6 +106,8 @@ class Deaths:
     def drained(self, run: TrackedRun) -> None:
         """The log was read to its end, or that took too long."""
         run.drained = True
+        if run.end is not None:
+            self._core.due.set((LEFT, run.run_id), self._core.monotonic_s())
         if run.end is None and run.died_at_s is not None:
             root = next((d for d in reversed(run.deaths) if d.is_root), None)
             if root is not None:
@@ -138,6 +140,7 @@ class Deaths:
             return
         now_s = self._core.monotonic_s()
         self._core.due.set(("ended", run.run_id), now_s)
+        self._core.due.set((LEFT, run.run_id), now_s)
         self._core.due.set(("final", run.run_id), now_s + (1.0 if run.streams else 0.1))
 
     def ended(self, run: TrackedRun) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Final
 
-from pfid.daemon.core import BOX_SUBJECT
+from pfid.daemon.core import BOX_SUBJECT, EARLIER, LEFT
 from pfid.daemon.hooks import Hooks
 from pfid.daemon.judging import GPUS_SUBJECT
 from pfid.daemon.parts import Parts
@@ -81,6 +81,10 @@ class DueWork:
             self._parts.deaths.drained(run)
         elif kind == "final":
             self._parts.finishing.finish(run)
+        elif kind == EARLIER:
+            self._parts.baselines.ask(run)
+        elif kind == LEFT:
+            self._parts.baselines.left(run)
         elif kind == "leave":
             self._parts.finishing.leave(run)
         elif kind.startswith("early"):
@@ -93,6 +97,7 @@ class DueWork:
             self._parts.trees.begin()
             self._parts.judging.overdue()
             self._parts.ledger.checkpoint()
+            self._parts.baselines.keep()
         elif job == RENDER:
             self._render()
         elif job == RETENTION:

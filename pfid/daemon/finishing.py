@@ -1,12 +1,14 @@
 """What is done with a run after its end: judge once more, let go, show for a while, forget."""
 
+from dataclasses import dataclass
 from typing import Final
 
+from pfid.daemon.baselines import Baselines
 from pfid.daemon.core import Core
 from pfid.daemon.deaths import Deaths
 from pfid.daemon.handed import stored_name
 from pfid.daemon.judging import Judging
-from pfid.daemon.ledger import Ledger, run_body
+from pfid.daemon.ledger import Ledger
 from pfid.daemon.reading import Reading
 from pfid.daemon.tracked import TrackedRun
 
@@ -15,18 +17,26 @@ WITH_MEMBERS_S: Final = 30.0
 AGAIN_S: Final = 1.0
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Afterwards:
+    """Who keeps what stays of a run."""
+
+    ledger: Ledger
+    baselines: Baselines
+
+
 class Finishing:
     """The last of every run."""
 
     def __init__(
-        self, core: Core, judging: Judging, reading: Reading, deaths: Deaths, ledger: Ledger
+        self, core: Core, judging: Judging, reading: Reading, deaths: Deaths, after: Afterwards
     ) -> None:
         """Finish runs of ``core``."""
         self._core = core
         self._judging = judging
         self._reading = reading
         self._deaths = deaths
-        self._ledger = ledger
+        self._after = after
 
     def finish(self, run: TrackedRun) -> None:
         """The end is settled: judge once more, let go of everything."""
@@ -40,6 +50,7 @@ class Finishing:
         run.defunct = run.defunct and self._still_defunct(run)
         self._judging.poke(run, ("run", "log", "steps"))
         self._judging.run_due(run)
+        self._after.baselines.left(run)
         run.final = True
         core.due.drop(("judge", run.run_id))
         self._reading.let_go(run)
@@ -48,7 +59,6 @@ class Finishing:
         for part in ("p", *(str(s.ordinal) for s in run.streams)):
             core.ports.notify.drop(stored_name(run.run_id, part))
         run.root = None
-        core.ports.store.remember(run_body(run))
         core.touch(run)
         self.leave_later(run)
 
@@ -70,7 +80,7 @@ class Finishing:
     def leave(self, run: TrackedRun) -> None:
         """The run has been shown long enough."""
         core = self._core
-        self._ledger.forget(run)
+        self._after.ledger.forget(run)
         core.runs.pop(run.run_id, None)
         for stream in run.streams:
             core.streams.pop(stream.number, None)

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Final, Protocol
 
 from pfid.analysis import early_steps
-from pfid.daemon.core import BOX_SUBJECT, Core, Judgeable
+from pfid.daemon.core import BOX_SUBJECT, LEFT, Core, Judgeable
 from pfid.daemon.tracked import Judged, TrackedRun
 from pfid.daemon.worlds import Asked, baseline_of, box_world, frozen_world, gpu_world, run_world
 from pfid.domain.outcome import Outcome
@@ -321,7 +321,10 @@ class Judging:
 
     def _consequences(self, run: TrackedRun, check: Judgeable, verdict: Verdict) -> None:
         """A run judged slow against something older may not be its own measure."""
-        if check.name != REGIME_CHECK or verdict.outcome is not Outcome.FAIL:
+        if check.name != REGIME_CHECK:
+            return
+        self._core.due.set((LEFT, run.run_id), self._core.monotonic_s())
+        if verdict.outcome is not Outcome.FAIL:
             return
         baseline = baseline_of(run)
         if baseline is not None and baseline.source is not BaselineSource.OWN_EARLY_STEPS:

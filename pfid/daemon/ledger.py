@@ -9,11 +9,10 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Final
 
+from pfid.daemon.baselines import left_behind
 from pfid.daemon.core import Core, put_event
-from pfid.daemon.judging import REGIME_CHECK
 from pfid.daemon.tracked import Judged, Stream, TrackedRun
 from pfid.domain.gpu_past import GpuPast
-from pfid.policy.baseline import EarlierRun, earlier_run
 from pfid.wire.control import Reply
 from pfid.wire.stored import (
     DropSteps,
@@ -211,6 +210,8 @@ def run_body(run: TrackedRun) -> RunBody:
             if judged.settling.settled is not None
         },
         left=left_behind(run) if run.end is not None else None,
+        handed=run.handed,
+        regime=run.regime_while_alive,
         final=run.final,
         gpus=gpu_pasts(run) if run.final else (),
     )
@@ -227,21 +228,6 @@ def put_run(run: TrackedRun) -> PutRun:
         started_at_s=run.run.started_at_s,
         ended_at_s=None if run.end is None else run.end.at_s,
         body=pack(run_body(run)),
-    )
-
-
-def left_behind(run: TrackedRun) -> EarlierRun | None:
-    """What an ended run leaves to the baselines of later ones."""
-    regime = run.judged.get(REGIME_CHECK)
-    settled = None if regime is None else regime.settling.settled
-    outcome = run.regime_while_alive
-    if outcome is None and settled is not None:
-        outcome = settled.outcome
-    return earlier_run(
-        summary=run.statistics.summary(),
-        own_early=run.early.baseline,
-        regime=outcome,
-        ended_at_s=run.last_progress_at_s or run.run.started_at_s,
     )
 
 

@@ -41,7 +41,6 @@ from pfid.daemon.own_health import OwnHealth
 from pfid.daemon.parts import Parts
 from pfid.daemon.ports import Inbox
 from pfid.daemon.requests import Acts, Requests, cannot_write
-from pfid.domain.names import RunId
 from pfid.domain.snapshot import Snapshot
 
 TURN_MESSAGES: Final = 256
@@ -238,7 +237,7 @@ class Loop:
             case OldRunFound():
                 self._requests.old_run_found(message)
             case EarlierFound():
-                self._earlier(message)
+                parts.baselines.found(message)
             case Signalled():
                 self._signalled(message.number)
             case ThreadEnded():
@@ -258,12 +257,6 @@ class Loop:
                 parts.judging.come_back(
                     message.check, message.subject, message.verdict, message.error
                 )
-
-    def _earlier(self, message: EarlierFound) -> None:
-        run = self._core.runs.get(RunId(message.run_id))
-        if run is not None and message.earlier:
-            run.earlier = message.earlier
-            self._parts.judging.poke(run, ("steps",))
 
     def _store_trouble(self, problem: str) -> None:
         self._core.store_problem = problem

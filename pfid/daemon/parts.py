@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from pfid.daemon.answering import Answering
+from pfid.daemon.baselines import Baselines
 from pfid.daemon.core import Core
 from pfid.daemon.deaths import Deaths
 from pfid.daemon.finishing import Finishing
@@ -22,6 +23,7 @@ class Parts:
     """The loop's members, built over one core."""
 
     core: Core
+    baselines: Baselines
     judging: Judging
     reading: Reading
     deaths: Deaths

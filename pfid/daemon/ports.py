@@ -218,8 +218,11 @@ class StorePort(Protocol):
         """Read what earlier runs left behind."""
         ...
 
-    def remember(self, body: RunBody) -> None:
-        """Keep what an ended run leaves to later ones, where the store itself does not last."""
+    def remember(self, name: str, fingerprint: str, left: EarlierRun) -> None:
+        """Keep what a run leaves to later ones, where the store itself does not last.
+
+        Once more for the same run, what was kept before is void.
+        """
         ...
 
 

@@ -6,7 +6,7 @@ believed where nothing can be read any more. A registration is acknowledged once
 
 from typing import Final
 
-from pfid.daemon.core import Core
+from pfid.daemon.core import EARLIER, Core
 from pfid.daemon.deaths import Deaths
 from pfid.daemon.handed import Handed, sorted_out, stored_name
 from pfid.daemon.judging import Judging
@@ -163,7 +163,7 @@ class Registering:
             core.due.set((f"early-{age_s}", run.run_id), now_s + age_s)
         core.touch(run)
         self._judging.poke(run, ("run", "steps", "log"))
-        core.ask_earlier(run)
+        core.due.set((EARLIER, run.run_id), now_s)
 
     def _again(self, asked: Asked, run: TrackedRun, request: Register, handed: Handed) -> None:
         """The same run once more: after a restart of ours, or of a launcher that came late."""

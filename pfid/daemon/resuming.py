@@ -13,7 +13,7 @@ from typing import Final, Protocol
 from pfid.analysis.gpu_past import GpuPastKeeper
 from pfid.analysis.launch_windows import LaunchWindows
 from pfid.analysis.step_statistics import StepStatistics
-from pfid.daemon.core import Core
+from pfid.daemon.core import EARLIER, Core
 from pfid.daemon.deaths import Deaths, unseen_death
 from pfid.daemon.handed import parse_stored_name, stored_name
 from pfid.daemon.judging import Judging
@@ -149,7 +149,7 @@ class Resuming:
         for stream in run.streams:
             self._reading.follow(stream)
         run.facts = log_facts.together(s.facts for s in run.streams if s.facts is not None)
-        core.ask_earlier(run)
+        core.due.set((EARLIER, run.run_id), core.monotonic_s())
         self._judging.start_after(run, CATCH_UP_S)
         if run.end is not None:
             core.due.set(("final", run.run_id), core.monotonic_s() + CATCH_UP_S)
@@ -167,6 +167,10 @@ class Resuming:
             end=body.end,
             stop=body.stop,
             final=body.final,
+            regime_while_alive=body.regime,
+            left=body.left,
+            handed=body.handed,
+            earlier=body.handed,
             founders=dict.fromkeys(body.founders),
             last_progress_at_s=body.last_progress_at_s,
             usage=Usage(

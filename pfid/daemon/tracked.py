@@ -137,6 +137,10 @@ class TrackedRun:
         oom_seen: (monotonic time, count) of the last look and of an older one.
         room: memory where the run's is scantest, as last shown.
         gpus: what the GPUs it is or was on did meanwhile, by uuid.
+        earlier: what is known to have been left by earlier runs of its name and fingerprint.
+        handed: what its launcher said of them.
+        left: what it leaves itself, as last told.
+        regime_while_alive: what was settled of its step times when it died.
     """
 
     run: Run
@@ -170,6 +174,8 @@ class TrackedRun:
     step_clock: StepClock | None = None
     early: EarlySteps = field(default_factory=EarlySteps)
     earlier: tuple[EarlierRun, ...] = ()
+    handed: tuple[EarlierRun, ...] = ()
+    left: EarlierRun | None = None
     usage: Usage = field(default_factory=Usage)
     judged: dict[str, Judged] = field(default_factory=dict)
     oom_place: str | None = None

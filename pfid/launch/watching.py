@@ -98,17 +98,20 @@ class Watching:
         return _FIRST_ROUNDS_S if waiting and self._engine.recently_begun() else ROUND_S
 
     def _look_after(self, link: WatcherLink) -> None:
-        files: Sequence[OpenFile] = ()
+        if not link.due(self._watchers.binding(link.socket)):
+            return
+        files = self._files.open_all()
         try:
-            if link.due(self._watchers.binding(link.socket)):
-                files = self._files.open_all()
-                said = link.register(self._watchers, self._pidfd, files)
-                self._say(said)
+            self._register(link, files)
+        finally:
+            self._close_all(files)
+
+    def _register(self, link: WatcherLink, files: Sequence[OpenFile]) -> None:
+        try:
+            self._say(link.register(self._watchers, self._pidfd, files))
         except ControlError as error:
             if link.worth_saying(error):
                 self._say(f"{link.title} does not watch {self._record.run_id}: {error}")
-        finally:
-            self._close_all(files)
 
     def _engine_due(self) -> bool:
         if self._engine_pidfd is not None and self._watchers.engine_runs(self._engine_pidfd):
@@ -184,17 +187,26 @@ class Watching:
             self._say(f"{link.title} was not told how {self._record.run_id} ended: {error}")
 
     def _tell_later(self, ended: Ended) -> None:
-        """Register and tell in the background: a run may be shorter than its engine's start."""
+        """Register and tell in the background: a run may be shorter than its engine's start.
+
+        Its files are opened now: the next run of the name may put its own log in their place
+        before the engine is up.
+        """
         if self._engine_pidfd is None:
             return
+        link, files = self._engine, self._files.open_all()
 
         def deliver() -> None:
             deadline_s = time.monotonic() + _ENGINE_UP_S
             while time.monotonic() < deadline_s:
-                self._look_after(self._engine)
-                if self._engine.registered:
-                    self._tell_end(self._engine, ended)
+                if link.due(self._watchers.binding(link.socket)):
+                    self._register(link, files)
+                if link.registered:
+                    self._tell_end(link, ended)
                     return
                 time.sleep(_FIRST_ROUNDS_S)
 
-        self._watchers.in_background(deliver)
+        try:
+            self._watchers.in_background(deliver)
+        finally:
+            self._close_all(files)

@@ -19,6 +19,9 @@ MIN_STEPS: Final = 32
 """Steps an earlier run must have before it says anything about the next."""
 RECENT_RUNS: Final = 8
 """Earlier runs that are looked at, newest first: older ones describe another machine."""
+HANDED_MAX: Final = 16
+"""Earlier runs that one message may tell of; more than are looked at, some may not count."""
+_COUNT_MAX: Final = 2**53
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,13 +31,16 @@ class EarlierRun:
     Attributes:
         baseline: its own median over the whole run, and the shape of its early steps.
         ended_at_s: wall time of its last step, Unix seconds.
-        passed: whether ``step_time_regime`` last said PASS. A run that was itself slow, or of
-            which nobody knows, must not become the baseline that hides the next one.
+        passed: whether ``step_time_regime`` said PASS of what ``baseline`` tells. A run that was
+            itself slow, or of which nobody knows, must not become the baseline that hides the
+            next one.
+        run_id: which run; what it left last counts. "" for one of which that is not known.
     """
 
     baseline: Baseline
     ended_at_s: float
     passed: bool
+    run_id: str = ""
 
 
 def earlier_run(
@@ -43,8 +49,13 @@ def earlier_run(
     own_early: Baseline | None,
     regime: Outcome | None,
     ended_at_s: float,
+    run_id: str = "",
 ) -> EarlierRun | None:
     """Return what a run leaves to those that come after it; None if it was too short to say.
+
+    A run that left its own early steps behind leaves those: they are what the same command can
+    do, and the next one may be slow from its first step. (Early steps of a run that was slow by
+    something older are void: :func:`pfid.analysis.early_steps.refuse`.)
 
     Args:
         summary: statistics of its single steps; None where only intervals were seen.
@@ -52,15 +63,34 @@ def earlier_run(
             is no summary.
         regime: settled outcome of ``step_time_regime``, None if it never settled.
         ended_at_s: wall time of its last step.
+        run_id: which run.
     """
-    if summary is not None and summary.n >= MIN_STEPS:
+    left_own = own_early is not None and regime is Outcome.FAIL
+    if own_early is not None and left_own:
+        kept = own_early
+    elif summary is not None and summary.n >= MIN_STEPS:
         shape = own_early or _plain(summary.p50_s, summary.n)
         kept = replace(shape, median_s=summary.p50_s, n=summary.n, spread=_spread(shape, summary))
     elif own_early is not None:
         kept = own_early
     else:
         return None
-    return EarlierRun(baseline=kept, ended_at_s=ended_at_s, passed=regime is Outcome.PASS)
+    passed = regime is Outcome.PASS or left_own
+    return EarlierRun(baseline=kept, ended_at_s=ended_at_s, passed=passed, run_id=run_id)
+
+
+def newest_of_each(earlier: Iterable[EarlierRun]) -> tuple[EarlierRun, ...]:
+    """Of what one run left several times the last; all of those that do not say who they are."""
+    found = tuple(earlier)
+    last = {r.run_id: r for r in found}
+    named = tuple(r for i, r in last.items() if i)
+    return (*(r for r in found if not r.run_id), *named)
+
+
+def believable(earlier: Iterable[EarlierRun]) -> tuple[EarlierRun, ...]:
+    """Of what somebody else says earlier runs left, what can be: newest last, not too many."""
+    found = [r for r in earlier if _sane(r.baseline) and 0 <= r.baseline.n < _COUNT_MAX]
+    return tuple(sorted(found, key=lambda r: r.ended_at_s)[-HANDED_MAX:])
 
 
 def choose_baseline(

@@ -15,6 +15,7 @@ from pfid.domain.gpu import GpuFacts
 from pfid.domain.gpu_past import GpuPast
 from pfid.domain.gpu_reference import GpuReference
 from pfid.domain.inside import Achieved
+from pfid.domain.outcome import Outcome
 from pfid.domain.run import OperatorStop, Run, RunEnd, RunState
 from pfid.domain.step import StepClock, StepEvent
 from pfid.domain.transition import Transition
@@ -52,6 +53,8 @@ class RunBody(_Body, frozen=True, kw_only=True):
             costs one page to write.
         left: what it leaves to the baselines of later runs, once it has ended.
         final: whether its end is settled and nothing is held of it any more.
+        handed: what its launcher said of earlier runs.
+        regime: what was settled of its step times when it died.
         gpus: what the GPUs it was on did, once that is settled; before, it stands with the steps.
     """
 
@@ -70,6 +73,8 @@ class RunBody(_Body, frozen=True, kw_only=True):
     settlings: dict[str, bytes] = {}
     left: EarlierRun | None = None
     final: bool = False
+    handed: tuple[EarlierRun, ...] = ()
+    regime: Outcome | None = None
     gpus: tuple[GpuPast, ...] = ()
 
 

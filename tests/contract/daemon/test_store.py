@@ -15,8 +15,10 @@ from pfid.adapters.store_file import StateFile, open_state
 from pfid.domain.errors import StateError
 from pfid.domain.outcome import Outcome
 from pfid.domain.run import RunState
+from pfid.domain.step_summary import Baseline, BaselineSource
 from pfid.domain.transition import Transition
 from pfid.domain.verdict import BOX, Verdict
+from pfid.policy.baseline import EarlierRun
 from pfid.spec.fakes import CONTROL_RUN
 from pfid.wire.stored import PutEvent, PutRun, PutSettling, RunBody, pack
 
@@ -335,3 +337,55 @@ def test_where_nothing_can_be_opened_in_its_place_it_is_said_and_tried_again(
     db, _ = open_state(file)
     assert db.execute("SELECT count(*) FROM runs").fetchone() == (1,)
     db.close()
+
+
+def ended_row(run_id, at_s, left=None, **more):
+    """An ended run of one name and work."""
+    body = RunBody(run=CONTROL_RUN, state=RunState.FAILED, left=left)
+    row = run_row(pack(body))
+    fields = {f: getattr(row, f) for f in row.__struct_fields__}
+    return PutRun(**fields | {"run_id": run_id, "ended_at_s": at_s} | more)
+
+
+def left_by(run_id, *, passed=True):
+    baseline = Baseline(median_s=20.0, source=BaselineSource.OWN_EARLY_STEPS, n=64)
+    return EarlierRun(baseline=baseline, ended_at_s=1.0, passed=passed, run_id=run_id)
+
+
+def test_starts_that_failed_and_runs_that_were_slow_hide_no_good_run_before_them(file, told):
+    store = Store(file, told.events)
+    store.start()
+    failed = [ended_row(f"failed-{i}", 10.0 + i) for i in range(100)]
+    slow = [ended_row(f"s-{i}", 200.0 + i, left_by(f"s-{i}", passed=False)) for i in range(100)]
+    store.submit([ended_row("good", 1.0, left_by("good")), *failed, *slow])
+    store.submit([run_row_named("bad", b"\xc1"), ended_row("b", 5.0, body=b"\xc1")])
+    found: queue.Queue[object] = queue.Queue()
+
+    def query(db):
+        name = CONTROL_RUN.name
+        return store_queries.earlier_runs(db, name=name, fingerprint="f", uid=1, limit=16)
+
+    store.ask(query, found.put)
+    assert found.get(timeout=20) == [left_by("good")]
+    store.close()
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"name": "other"}, {"fingerprint": "g"}, {"uid": 2}, {"synthetic": True}],
+    ids=["name", "work", "owner", "a self-test's"],
+)
+def test_runs_of_another_are_no_earlier_runs(file, told, other):
+    store = Store(file, told.events)
+    store.start()
+    store.submit([ended_row("a", 1.0, left_by("a"), **other), ended_row("b", 2.0, left_by("b"))])
+    store.submit([ended_row("lives", None, left_by("lives"))])
+    found: queue.Queue[object] = queue.Queue()
+    store.ask(
+        lambda db: store_queries.earlier_runs(
+            db, name=CONTROL_RUN.name, fingerprint="f", uid=1, limit=16
+        ),
+        found.put,
+    )
+    assert found.get(timeout=20) == [left_by("b")]
+    store.close()

@@ -11,7 +11,16 @@ from pfid.domain.outcome import Outcome
 from pfid.domain.step import StepClock, StepEvent
 from pfid.domain.step_fit import StepFit
 from pfid.domain.step_summary import Baseline, BaselineSource, SizedBy, StepSummary
-from pfid.policy.baseline import RECENT_RUNS, EarlierRun, choose_baseline, earlier_run, of_fit
+from pfid.policy.baseline import (
+    HANDED_MAX,
+    RECENT_RUNS,
+    EarlierRun,
+    believable,
+    choose_baseline,
+    earlier_run,
+    newest_of_each,
+    of_fit,
+)
 
 OWN = Baseline(median_s=30.0, source=BaselineSource.OWN_EARLY_STEPS, n=32, spread=1.4)
 SIZED = dataclasses.replace(
@@ -175,3 +184,28 @@ def test_a_fit_that_cannot_be_is_no_baseline(changes, sized, there):
     assert of_fit(None, sized=True) is None
     if found is not None:
         assert 0 < found.median_s < math.inf
+
+
+def test_a_run_that_left_its_own_early_steps_behind_leaves_those():
+    left = earlier_run(
+        summary=summary(), own_early=OWN, regime=Outcome.FAIL, ended_at_s=7.0, run_id="a"
+    )
+    assert left == EarlierRun(baseline=OWN, ended_at_s=7.0, passed=True, run_id="a")
+
+
+def test_of_each_run_what_it_left_last_counts_and_all_that_do_not_say_whose_they_are():
+    first, again = (dataclasses.replace(ran(s), run_id="a") for s in (1.0, 2.0))
+    other, nameless = dataclasses.replace(ran(3.0), run_id="b"), ran(4.0)
+    found = newest_of_each([first, nameless, other, again, nameless])
+    assert sorted(r.baseline.median_s for r in found) == [2.0, 3.0, 4.0, 4.0]
+
+
+@pytest.mark.parametrize("n", [-1, 2**53, 10**30])
+@pytest.mark.parametrize("median_s", [0.0, -1.0, math.nan, math.inf])
+def test_of_what_others_say_of_earlier_runs_only_what_can_be_is_believed(n, median_s):
+    assert believable([ran(20.0, n=n), ran(median_s), ran(20.0)]) == (ran(20.0),)
+
+
+def test_of_what_others_say_the_newest_are_enough():
+    said = [ran(20.0, at_s=float(i)) for i in range(1_000)]
+    assert believable(reversed(said)) == tuple(said[-HANDED_MAX:])
