@@ -26,7 +26,7 @@ from pfid.monitoring.control_tests import Shown, promtool_data
 from pfid.monitoring.dashboard import expressions
 from pfid.monitoring.emitted import Emitted, emitted, unknown_selectors
 from pfid.monitoring.own_trials import OF_JOBS, OF_PFID
-from pfid.monitoring.rule import Alert, Group, Rule, alerts, recorded
+from pfid.monitoring.rule import Alert, Group, Rule, alerts, needed, recorded
 from pfid.monitoring.rule_file import EVERY, rule_groups, rules_data
 from pfid.monitoring.series_trials import OF_SERIES
 from pfid.monitoring.trial import trial_data
@@ -160,10 +160,10 @@ def _tried(
     trial = TRIALS.get(declared.name)
     if trial is None or alert is None:
         return AlertResult(check=declared.name, controls=0, problem="it has no trial")
-    rules = (Group(name=alert.name, rules=(*recorded(groups), alert)),)
+    rules = (Group(name=alert.name, rules=needed(groups, [alert])),)
     said = _promtool(rules, trial_data(RULES, declared, trial))
     problem = "\n".join(p for p in (stranger, said) if p)
-    return AlertResult(check=declared.name, controls=1 + len(trial.quiet), problem=problem)
+    return AlertResult(check=declared.name, controls=trial.worlds, problem=problem)
 
 
 def _promtool(rules: tuple[Group, ...], tests: dict[str, Any]) -> str:
@@ -188,7 +188,7 @@ class _Trial:
         """Put one check's controls before the rules; a ``problem`` lets it down from the start."""
         brought = of_check(self._groups, check)
         problems = [problem, *(p for a in brought if (p := self._strangers.get(a.name)))]
-        rules = (Group(name=check, rules=(*recorded(self._groups), *brought)),)
+        rules = (Group(name=check, rules=needed(self._groups, brought)),)
         problems.append(
             _promtool(rules, promtool_data(RULES, of_check(self._declared, check), shown))
         )

@@ -5,18 +5,26 @@ from typing import Any, Final
 from pfid.monitoring.check_rules import alert_name
 from pfid.monitoring.series_rules import NAMES
 
+_UNHEARD: Final = 'alertname=~"PfidDown|PfidLoopStalled"'
 DEATH: Final = alert_name("run_gone")
 INHIBIT: Final = (
-    # A box that is down, or whose page is old news, says nothing about its runs.
+    # A box that is down, or whose page is old news, says nothing new about its runs; what is known
+    # of a dead one stays true.
     {
-        "source_matchers": ['alertname=~"PfidDown|PfidLoopStalled"'],
-        "target_matchers": ['check!=""'],
+        "source_matchers": [_UNHEARD],
+        "target_matchers": ['check!=""', 'check!="run_gone"'],
         "equal": ["job", "instance"],
     },
     {
-        "source_matchers": ['alertname=~"PfidDown|PfidLoopStalled"'],
-        "target_matchers": [f'alertname=~"{"|".join(sorted(NAMES))}"'],
+        "source_matchers": [_UNHEARD],
+        "target_matchers": [f'alertname=~"{"|".join(sorted((*NAMES, "PfidRankSlow")))}"'],
         "equal": ["job", "instance"],
+    },
+    # It is about the boxes that are down.
+    {
+        "source_matchers": ['alertname="PfidDown"'],
+        "target_matchers": ['alertname="PfidRankMissingUnknown"'],
+        "equal": ["job"],
     },
     # A run that is gone also stands still; one alert is enough.
     {

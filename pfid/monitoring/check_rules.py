@@ -11,7 +11,7 @@ from typing import Final, Protocol
 
 from pfid.monitoring.own_rules import OWN_NAMES
 from pfid.monitoring.rule import NONE, Alert, Group
-from pfid.monitoring.run_rules import ENDED, IDENTITY, SUPERSEDED
+from pfid.monitoring.run_rules import ENDED, FAILING, IDENTITY, KEPT, LAST_HEARD
 from pfid.monitoring.series_rules import NAMES as SERIES_NAMES
 from pfid.spec.check import Scope, Severity, Stage
 
@@ -133,7 +133,6 @@ _ABOUT: Final = (
     " on {{ $labels.instance }}"
 )
 """A check of runs may find fault with a GPU; then the verdict carries no run."""
-_ON: Final = "job, instance, run, uuid"
 
 
 def _but(milder: Iterable[str]) -> str:
@@ -141,17 +140,10 @@ def _but(milder: Iterable[str]) -> str:
 
 
 def _failing(check: AlertedCheck, reasons: str) -> str:
-    if check.scope is Scope.BOX:
-        return _joined(check, "", reasons)
-    of_run = _joined(check, ',run!=""', reasons)
-    others = _joined(check, ',run=""', reasons)
-    return f"((({of_run}) {IDENTITY}) unless on (job, instance, run) {SUPERSEDED}) or ({others})"
-
-
-def _joined(check: AlertedCheck, more: str, reasons: str) -> str:
-    which = f'check="{check.name}"{more}'
-    reason = f"pfid_check_reason_info{{{which}{reasons}}}"
-    return f"(pfid_check_failing{{{which}}} == 1) * on ({_ON}) group_left (reason) {reason}"
+    """What fails now, or did when pfid was last heard: that nobody looks is no recovery."""
+    which = f'{FAILING}{{check="{check.name}"{reasons}}}'
+    last = f"last_over_time({which}[{KEPT}]) == on (job, instance) group_left () {LAST_HEARD}"
+    return f"{which} or ({last})"
 
 
 def _unknown(check: AlertedCheck) -> str:

@@ -6,6 +6,7 @@ between box and Prometheus fires nothing.
 
 from typing import Final
 
+from pfid.monitoring.risen import risen
 from pfid.monitoring.rule import NONE, Alert, Group
 
 LOOP_STALLED_S: Final = 60
@@ -15,8 +16,9 @@ STALE_INTERVALS: Final = 5
 ALWAYS_THERE: Final = 'sampler=~"proc|steps"'
 """Samplers that answer on every box, and so should have answered at all."""
 WORKER_ENDS: Final = 2
-"""Twice may be bad luck; a plugin is held back after the third. ``increase`` extrapolates, so that
-two come out as a little more."""
+"""Twice may be bad luck; a plugin is held back after the third."""
+WINDOW_S: Final = 900
+"""What happened so long ago is no alert any more."""
 PAGE_SLACK_S: Final = 30
 """A page may be as old as one scrape; that is no stale sampler."""
 
@@ -170,7 +172,7 @@ OWN: Final = Group(
         ),
         Alert(
             name="PfidPluginErrors",
-            expr="increase(pfid_plugin_errors_total[15m]) > 0",
+            expr=risen("pfid_plugin_errors_total", WINDOW_S),
             for_s=60,
             severity="warning",
             summary="A plugin raises.",
@@ -180,7 +182,7 @@ OWN: Final = Group(
         ),
         Alert(
             name="PfidPluginWorkerEnds",
-            expr=f"increase(pfid_plugin_worker_ends_total[30m]) > {WORKER_ENDS}.5",
+            expr=risen("pfid_plugin_worker_ends_total", 1_800, WORKER_ENDS),
             for_s=60,
             severity="warning",
             summary="The process that runs plugins ends again and again.",
@@ -192,7 +194,7 @@ OWN: Final = Group(
         ),
         Alert(
             name="PfidCheckErrors",
-            expr="increase(pfid_check_errors_total[15m]) > 0",
+            expr=risen("pfid_check_errors_total", WINDOW_S),
             for_s=60,
             severity="warning",
             summary="A check raises instead of answering.",
@@ -202,7 +204,7 @@ OWN: Final = Group(
         ),
         Alert(
             name="PfidPageErrors",
-            expr="increase(pfid_page_errors_total[15m]) > 0",
+            expr=risen("pfid_page_errors_total", WINDOW_S),
             for_s=60,
             severity="warning",
             summary="A part of pfid's page could not be made.",
@@ -212,7 +214,7 @@ OWN: Final = Group(
         ),
         Alert(
             name="PfidNotificationsFailing",
-            expr="increase(pfid_notifications_failed_total[15m]) > 0",
+            expr=risen("pfid_notifications_failed_total", WINDOW_S),
             for_s=300,
             severity="warning",
             summary="pfid cannot tell people of failures.",
@@ -222,7 +224,7 @@ OWN: Final = Group(
         ),
         Alert(
             name="PfidSeriesLimited",
-            expr="sum by (job, instance) (increase(pfid_dropped_series_total[15m])) > 0",
+            expr=f"group by (job, instance) ({risen('pfid_dropped_series_total', WINDOW_S)})",
             for_s=60,
             severity="info",
             summary="More runs live on the box than its page shows.",
@@ -233,4 +235,4 @@ OWN: Final = Group(
 )
 OWN_NAMES: Final = frozenset(
     rule.name for group in (dead_man("pfid"), OWN) for rule in group.rules
-) | {"PfidRankSlow", "PfidRankMissing"}
+) | {"PfidRankSlow", "PfidRankMissing", "PfidRankMissingUnknown"}

@@ -1,13 +1,16 @@
 """Worlds for the alerts about pfid itself, and about jobs whose ranks run on several boxes."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
 from pfid.monitoring.control_tests import JOB
+from pfid.monitoring.own_rules import WORKER_ENDS
 from pfid.monitoring.trial import (
     AT_S,
     BOX,
     LENGTH,
+    NOW,
     RISING,
     Series,
     Trial,
@@ -16,15 +19,13 @@ from pfid.monitoring.trial import (
     level,
 )
 
-NOW: Final = (f"pfid_time_seconds{{{BOX}}}", RISING)
 LOOP: Final = f"pfid_loop_last_iteration_timestamp_seconds{{{BOX}}}"
 SAMPLED: Final = f'pfid_sampler_last_success_timestamp_seconds{{{BOX},sampler="steps"}}'
 EVERY_SECOND: Final = always("pfid_sampler_interval_seconds", 1, ',sampler="steps"')
 PROOF: Final = f'pfid_selftest_last_success_timestamp_seconds{{{BOX},leg="controls"}}'
 STARTED: Final = f"process_start_time_seconds{{{BOX}}}"
 BUILD: Final = always("pfid_build_info", 1)
-DROPPED: Final = f'pfid_dropped_series_total{{{BOX},family="pfid_run_info"}}'
-ENDS: Final = f'pfid_plugin_worker_ends_total{{{BOX},cause="crashed"}}'
+DROPPED: Final = counter("pfid_dropped_series_total", family="pfid_run_info")
 _DAY_S: Final = 86_400
 
 OF_PFID: Final[Mapping[str, Trial]] = {
@@ -71,17 +72,11 @@ OF_PFID: Final[Mapping[str, Trial]] = {
     "PfidConfigReloadFailed": level("pfid_config_last_reload_successful", 0, 1),
     "PfidStateNotWritable": level("pfid_store_writable", 0, 1),
     "PfidPluginErrors": counter("pfid_plugin_errors_total", plugin="p", hook="pfid_checks"),
-    "PfidPluginWorkerEnds": Trial(
-        fires=((ENDS, f"0+1x{LENGTH}"),),
-        quiet={"twice, long ago": ((ENDS, f"0 1 2+0x{LENGTH - 2}"),)},
-        about={"cause": "crashed"},
-    ),
+    "PfidPluginWorkerEnds": counter("pfid_plugin_worker_ends_total", WORKER_ENDS, cause="crashed"),
     "PfidCheckErrors": counter("pfid_check_errors_total", check="c"),
     "PfidPageErrors": counter("pfid_page_errors_total", group="g"),
     "PfidNotificationsFailing": counter("pfid_notifications_failed_total", channel="c"),
-    "PfidSeriesLimited": Trial(
-        fires=((DROPPED, f"0+1x{LENGTH}"),), quiet={"none any more": ((DROPPED, f"5+0x{LENGTH}"),)}
-    ),
+    "PfidSeriesLimited": replace(DROPPED, about={}),
 }
 
 
@@ -116,6 +111,26 @@ def _worlds(size: int) -> Series:
     )
 
 
+_SHORT: Final = "1+0x10 stale"
+
+
+def _last(*seen: tuple[str, str]) -> Series:
+    """A fourth rank on a box of its own, and what else is seen of it, for ten minutes."""
+    of_run = _target("d", "r3")
+    return (
+        (f'pfid_run_info{{{of_run},{_WHO},rank="3"}}', _SHORT),
+        (f"pfid_run_start_timestamp_seconds{{{of_run}}}", _SHORT),
+        *((f"{name}{{{of_run}{labels}}}", _SHORT) for name, labels in seen),
+    )
+
+
+_BOX_D: Final = f'job="{JOB}",instance="d"'
+_SEEN_TO_THE_END: Final = ((f"pfid_ready{{{_BOX_D}}}", f"1+0x{LENGTH}"),)
+_OUT_OF_SIGHT: Final = ((f"pfid_ready{{{_BOX_D}}}", _SHORT),)
+_END: Final = ("pfid_run_end_timestamp_seconds", "")
+_EXITED: Final = _last(_END, ("pfid_run_state", ',state="exited"'))
+_KILLED: Final = _last(_END, ("pfid_run_state", ',state="killed"'))
+
 OF_JOBS: Final[Mapping[str, Trial]] = {
     "PfidRankSlow": Trial(
         fires=(*_OF_JOB, *_steps(1, 1, 2)),
@@ -124,8 +139,24 @@ OF_JOBS: Final[Mapping[str, Trial]] = {
         says="2.00",
     ),
     "PfidRankMissing": Trial(
-        fires=(*_OF_JOB, *_worlds(4)),
-        quiet={"all are there": (*_OF_JOB, *_worlds(3)), "no size was told": _OF_JOB},
+        fires=(*_OF_JOB, *_worlds(4), *_KILLED, *_SEEN_TO_THE_END),
+        quiet={
+            "all are there": (*_OF_JOB, *_worlds(3)),
+            "no size was told": _OF_JOB,
+            "one has finished": (*_OF_JOB, *_worlds(4), *_EXITED, *_SEEN_TO_THE_END),
+            "one is out of sight": (*_OF_JOB, *_worlds(4), *_last(), *_OUT_OF_SIGHT),
+        },
+        about={"job_id": "7", "instance": None},
+        says="3",
+    ),
+    "PfidRankMissingUnknown": Trial(
+        fires=(*_OF_JOB, *_worlds(4), *_last(), *_OUT_OF_SIGHT),
+        quiet={
+            "all are there": (*_OF_JOB, *_worlds(3)),
+            "one is dead": (*_OF_JOB, *_worlds(4), *_KILLED, *_SEEN_TO_THE_END),
+            "one had died before": (*_OF_JOB, *_worlds(4), *_KILLED, *_OUT_OF_SIGHT),
+            "one has finished": (*_OF_JOB, *_worlds(4), *_EXITED, *_OUT_OF_SIGHT),
+        },
         about={"job_id": "7", "instance": None},
         says="3",
     ),

@@ -1,6 +1,6 @@
 """What Prometheus is given: alerts and recorded series, as data."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -21,6 +21,7 @@ class Alert:
         description: with the labels or the value in it.
         runbook: what to do.
         labels: beside ``severity``.
+        keep_s: seconds it goes on when there is nothing to see any more.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Alert:
     description: str
     runbook: str
     labels: Mapping[str, str] = field(default_factory=dict)
+    keep_s: int = 0
 
     @property
     def annotations(self) -> dict[str, str]:
@@ -47,6 +49,7 @@ class Alert:
             "alert": self.name,
             "expr": self.expr,
             "for": f"{self.for_s}s",
+            **({"keep_firing_for": f"{self.keep_s}s"} if self.keep_s else {}),
             "labels": {"severity": self.severity, **self.labels},
             "annotations": self.annotations,
         }
@@ -89,3 +92,18 @@ def recorded(groups: tuple[Group, ...]) -> Iterator[Recorded]:
     """Every recording rule, in order."""
     for group in groups:
         yield from (rule for rule in group.rules if isinstance(rule, Recorded))
+
+
+def needed(groups: tuple[Group, ...], wanted: Sequence[Alert]) -> tuple[Rule, ...]:
+    """Some alerts, behind the recording rules that they rest on."""
+    every = tuple(recorded(groups))
+    kept: dict[str, Rule] = {}
+    asking: tuple[Rule, ...] = tuple(wanted)
+    while asking:
+        asking = tuple(r for r in every if r.name not in kept and _named(r.name, asking))
+        kept |= {rule.name: rule for rule in asking}
+    return (*(rule for rule in every if rule.name in kept), *wanted)
+
+
+def _named(name: str, rules: Iterable[Rule]) -> bool:
+    return any(name in rule.expr for rule in rules)

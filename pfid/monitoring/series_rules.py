@@ -5,6 +5,7 @@ Those that do not suit every box are printed only when asked for.
 """
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Final
 
 from pfid.monitoring.rule import NONE, Alert, Group
@@ -17,6 +18,8 @@ HELD_MIN: Final = 0.1
 HELD_ON_GPU_MIN: Final = 0.05
 IDLE_BELOW: Final = 0.01
 HOT_C: Final = 90
+KEEP_S: Final = 300
+"""Longer than PfidDown takes: that a box falls silent is no recovery, and then silences these."""
 _ON_RUN: Final = "on (job, instance, run)"
 _ON_GPU: Final = "on (job, instance, uuid)"
 _OF_LIMIT: Final = f"/ {_ON_RUN} pfid_run_memory_limit_bytes"
@@ -124,7 +127,8 @@ def series_group(asked: Iterable[str] = ()) -> Group:
     """The alerts of every box, and those of ``IF_ASKED`` that were asked for."""
     wanted = frozenset(asked)
     more = tuple(alert for alert in IF_ASKED if alert.name in wanted)
-    return Group(name="pfid-series", rules=(*ALWAYS, *more))
+    kept = (replace(alert, keep_s=KEEP_S) for alert in (*ALWAYS, *more))
+    return Group(name="pfid-series", rules=tuple(kept))
 
 
 NAMES: Final = frozenset(alert.name for alert in (*ALWAYS, *IF_ASKED))

@@ -18,6 +18,12 @@ AT_LENGTH_S: Final = 2_400
 """Past every `for`."""
 AT_S: Final = 1_000_000
 RISING: Final = f"{AT_S}+{STEP_S}x{LENGTH}"
+NOW: Final = (f"pfid_time_seconds{{{BOX}}}", RISING)
+_LATE: Final = 32
+"""From when something is on the page, in steps: within every window, and past every `for`."""
+_STARTED: Final = f"process_start_time_seconds{{{BOX}}}"
+_BUILD: Final = f"pfid_build_info{{{BOX}}}"
+_DAY_S: Final = 86_400
 _VALUE: Final = re.compile(r"\{\{ \$value.*?\}\}")
 
 Series = tuple[tuple[str, str], ...]
@@ -31,14 +37,21 @@ class Trial:
     Attributes:
         fires: in which it fires, and the alert of no other world here.
         quiet: in which it does not, by what is the case there.
+        also: further ones in which it fires, by what is the case there.
         about: labels that it then has beside job and instance; None for one that it has not.
         says: its value, as its description shows it.
     """
 
     fires: Series
     quiet: Mapping[str, Series] = field(default_factory=dict)
+    also: Mapping[str, Series] = field(default_factory=dict)
     about: Mapping[str, str | None] = field(default_factory=dict)
     says: str = ""
+
+    @property
+    def worlds(self) -> int:
+        """How many it is tried with."""
+        return 1 + len(self.also) + len(self.quiet)
 
 
 def always(name: str, value: float, labels: str = "") -> tuple[str, str]:
@@ -58,9 +71,46 @@ def level(name: str, bad: int, good: int, **about: str) -> Trial:
     return simple(name, f"{bad}+0x{LENGTH}", f"{good}+0x{LENGTH}", **about)
 
 
-def counter(name: str, **about: str) -> Trial:
-    """A counter that rises; one that once did is no alert any more."""
-    return simple(name, f"0+1x{LENGTH}", f"3+0x{LENGTH}", **about)
+def counter(name: str, times: int = 0, **about: str) -> Trial:
+    """A counter that rises by more than ``times``, also before it was ever seen; not long ago."""
+    labels = "".join(f',{label}="{value}"' for label, value in about.items())
+    series = f"{name}{{{BOX}{labels}}}"
+    late, rest = f"_x{_LATE}", LENGTH - _LATE
+    return Trial(
+        fires=((series, f"0+1x{LENGTH}"), *_long_running()),
+        also={
+            "before the first page": (
+                (series, f"{late} {times + 1}+0x{rest}"),
+                (_STARTED, f"{late} {AT_S + _LATE * STEP_S}+0x{rest}"),
+                (NOW[0], f"{late} {AT_S + _LATE * STEP_S}+{STEP_S}x{rest}"),
+                (_BUILD, f"{late} 1+0x{rest}"),
+            ),
+            "before it was on the page": (
+                (series, f"{late} {times + 1}+0x{rest}"),
+                *_long_running(),
+            ),
+        },
+        quiet={
+            "long ago": ((series, f"{times + 1}+0x{LENGTH}"), *_long_running()),
+            "not so often, since the start": (
+                (series, f"{times}+0x{LENGTH}"),
+                (_STARTED, f"{AT_S + AT_LENGTH_S - STEP_S}+0x{LENGTH}"),
+                NOW,
+                always("pfid_build_info", 1),
+            ),
+            "of a box that was not seen before": (
+                (series, f"{late} {times + 1}+0x{rest}"),
+                (_STARTED, f"{late} {AT_S - _DAY_S}+0x{rest}"),
+                (NOW[0], f"{late} {AT_S + _LATE * STEP_S}+{STEP_S}x{rest}"),
+                (_BUILD, f"{late} 1+0x{rest}"),
+            ),
+        },
+        about=about,
+    )
+
+
+def _long_running() -> Series:
+    return ((_STARTED, f"{AT_S - _DAY_S}+0x{LENGTH}"), NOW, always("pfid_build_info", 1))
 
 
 def trial_data(rule_file: str, alert: Alert, trial: Trial) -> dict[str, Any]:
@@ -69,12 +119,13 @@ def trial_data(rule_file: str, alert: Alert, trial: Trial) -> dict[str, Any]:
     moments: list[dict[str, Any]] = []
     if alert.for_s:
         moments.append({**late, "eval_time": f"{alert.for_s - STEP_S}s", "exp_alerts": []})
-    moments.append({**late, "exp_alerts": [_expected(alert, trial)]})
+    fires = {**late, "exp_alerts": [_expected(alert, trial)]}
+    also = (_test(n, s, [fires]) for n, s in trial.also.items())
     quiet = (_test(n, s, [{**late, "exp_alerts": []}]) for n, s in trial.quiet.items())
     return {
         "rule_files": [rule_file],
         "evaluation_interval": f"{STEP_S}s",
-        "tests": [_test("it fires", trial.fires, moments), *quiet],
+        "tests": [_test("it fires", trial.fires, [*moments, fires]), *also, *quiet],
     }
 
 

@@ -178,9 +178,9 @@ def spoilt(change):
 @pytest.mark.parametrize(
     "change",
     [
-        lambda r: replace(r, expr=r.expr.replace("== 1", "== 2")),
-        lambda r: replace(r, expr=r.expr.replace("pfid_check_failing", "pfid_check_unknown")),
-        lambda r: replace(r, expr=r.expr.replace("== 1", ">= 0")),
+        lambda r: replace(r, expr=f"({r.expr}) > 1e30"),
+        lambda r: replace(r, expr='pfid_check_unknown{check="run_gone"} == 1'),
+        lambda r: replace(r, expr=f'({r.expr}) or pfid_check_failing{{check="run_gone"}}'),
         lambda r: replace(r, for_s=r.for_s + 3600),
         lambda r: replace(r, severity="none"),
         lambda r: replace(r, expr=r.expr + ' or pfid_check_failing{chek="x"}'),

@@ -1,11 +1,13 @@
 """Real Prometheus and Alertmanager on loopback, over real daemons."""
 
 import contextlib
+import http.server
 import json
 import re
 import signal
 import socket
 import subprocess
+import threading
 import time
 import urllib.error
 import urllib.parse
@@ -62,6 +64,43 @@ class Server:
             self.process.wait()
 
 
+class Receiver:
+    """Who is told: keeps what Alertmanager posts."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[str, dict[str, str]]] = []
+        told = self.told
+
+        class Hook(http.server.BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                told.extend((a["status"], a["labels"]) for a in body["alerts"])
+                self.send_response(204)
+                self.end_headers()
+
+            def log_message(self, *args: object) -> None:
+                """Say nothing."""
+
+        self._server = http.server.HTTPServer(("127.0.0.1", 0), Hook)
+        self.url = f"http://127.0.0.1:{self._server.server_address[1]}/"
+        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        self._thread.start()
+
+    def of(self, name: str, instance: str | None = None) -> list[str]:
+        """What was told of an alert: ``firing``, ``resolved``, in order."""
+        return [
+            status
+            for status, labels in self.told
+            if labels["alertname"] == name and instance in {None, labels.get("instance")}
+        ]
+
+    def close(self) -> None:
+        """Stop listening."""
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+
 class Monitoring:
     """One Prometheus and one Alertmanager, with what ``pfid monitoring`` prints."""
 
@@ -69,6 +108,7 @@ class Monitoring:
         self.folder = folder
         self.folder.mkdir()
         self.servers: list[Server] = []
+        self.receiver = Receiver()
         rules = place.pfid("monitoring", "rules")
         assert rules.returncode == 0, rules.stderr
         # An hour of the rules' patience is a minute here; events have none to begin with.
@@ -81,9 +121,11 @@ class Monitoring:
 
     def _alertmanager(self, place: Any) -> Server:
         nobody = "http://127.0.0.1:9/"
-        made = place.pfid("monitoring", "alertmanager", "--webhook", nobody, "--dead-man", nobody)
+        receivers = ("--webhook", self.receiver.url, "--dead-man", nobody)
+        made = place.pfid("monitoring", "alertmanager", *receivers)
         assert made.returncode == 0, made.stderr
-        (self.folder / "alertmanager.yml").write_text(made.stdout)
+        quick = made.stdout.replace('"10s"', '"1s"').replace('"1m"', '"2s"')
+        (self.folder / "alertmanager.yml").write_text(quick)
         port = free_port()
         return self._serve(
             "alertmanager",
@@ -175,6 +217,7 @@ class Monitoring:
         """End the servers."""
         for server in self.servers:
             server.close()
+        self.receiver.close()
 
 
 class Fleet:
@@ -185,7 +228,8 @@ class Fleet:
         for number in range(1, count):
             folder = first.folder / f"box-{number}"
             folder.mkdir()
-            self.boxes.append(type(first)(folder))
+            compiled = Path(first.environ["TORCHINDUCTOR_CACHE_DIR"])
+            self.boxes.append(type(first)(folder, compiled))
         self.ports = [free_port() for _ in self.boxes]
         for box, port in zip(self.boxes, self.ports, strict=True):
             box.configure(CONFIG.format(port=port) + more)

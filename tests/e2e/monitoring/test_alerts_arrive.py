@@ -84,7 +84,7 @@ def test_a_killed_training_reaches_alertmanager_and_leaves_it_when_relaunched(
     events = box.json("events")["events"]
     assert any(e["check"] == "run_gone" and e["reason"] == "killed_by_signal" for e in events)
 
-    silenced_by_the_box(box, servers, instance)
+    silenced_by_old_news(box, servers, instance)
     silenced_by_a_stall(box, servers)
 
     launch(box, training)
@@ -96,21 +96,22 @@ def alive(servers):
     return servers.alerts("PfidRunGone") or servers.alerts("PfidRunGone", inhibited=True)
 
 
-def silenced_by_the_box(box, servers, instance):
-    """An alert that the page is old news silences those about its runs, and no other box's."""
-    other = {"alertname": "PfidRunGone", "job": "pfid", "instance": "other:1", "check": "run_gone"}
-    servers.raise_alert(other)
-    servers.raise_alert({"alertname": "PfidLoopStalled", "job": "pfid", "instance": instance})
-    box.until("silence", lambda: servers.alerts("PfidRunGone", inhibited=True), 20)
-    (heard,) = servers.alerts("PfidRunGone")
+def silenced_by_old_news(box, servers, instance):
+    """A page that is old news silences what is about its runs, but not what is known of a dead one.
+
+    The loop of a real daemon stands still for no reason that a test could bring about from outside.
+    """
+    stalled = {"alertname": "PfidLoopStalled", "job": "pfid", "instance": instance}
+    held = {"alertname": "PfidGpuHeldIdle", "job": "pfid", "instance": instance, "uuid": "g"}
+    other = {**held, "instance": "other:1"}
+    for labels in (stalled, held, other):
+        servers.raise_alert(labels)
+    box.until("silence", lambda: servers.alerts("PfidGpuHeldIdle", inhibited=True), 20)
+    (heard,) = servers.alerts("PfidGpuHeldIdle")
     assert heard["labels"]["instance"] == "other:1"
-    straight = {"alertname": "PfidGpuHeldIdle", "job": "pfid", "instance": instance, "uuid": "g"}
-    servers.raise_alert(straight)
-    box.until("silence of that too", lambda: servers.alerts("PfidGpuHeldIdle", inhibited=True), 20)
-    stale = {"alertname": "PfidLoopStalled", "job": "pfid", "instance": instance}
-    for labels in (other, straight, stale):
+    assert len(servers.alerts("PfidRunGone")) == 1
+    for labels in (stalled, held, other):
         servers.resolve(labels)
-    box.until("it is heard again", lambda: servers.alerts("PfidRunGone"), 20)
 
 
 def silenced_by_a_stall(box, servers):
@@ -131,16 +132,3 @@ def empty_panels(servers):
     """Panels that find nothing where there can be something; every query must parse and run."""
     empty = {title for title, expr in expressions() if not servers.query(expr)}
     return empty - NOT_ON_A_QUIET_BOX
-
-
-def test_a_box_that_is_down_is_told(fleet):
-    boxes = fleet()
-    servers = boxes.monitoring
-    boxes.boxes[0].until("it is up", lambda: servers.value("up") == 1, 30)
-    boxes.daemons[0].send_signal(signal.SIGSTOP)
-    try:
-        (alert,) = boxes.boxes[0].until("PfidDown", lambda: servers.alerts("PfidDown"), 60)
-    finally:
-        boxes.daemons[0].send_signal(signal.SIGCONT)
-    assert alert["labels"]["instance"] == f"127.0.0.1:{boxes.ports[0]}"
-    boxes.boxes[0].until("it is up again", lambda: not servers.alerts("PfidDown"), 60)

@@ -54,7 +54,7 @@ def test_the_slow_rank_and_the_missing_one_are_named_over_boxes(nvml, fleet):
     os.kill(int(gone.json("show", run_id)["run"]["pid"]), signal.SIGKILL)
     (alert,) = first.until("the missing rank", lambda: servers.alerts("PfidRankMissing"), 60)
     assert alert["labels"]["job_id"] == "812"
-    assert "2 living ranks" in alert["annotations"]["description"]
+    assert "2 ranks that live" in alert["annotations"]["description"]
     (dead,) = first.until("the death", lambda: servers.alerts("PfidRunGone"), 20)
     assert dead["labels"]["instance"] == f"127.0.0.1:{boxes.ports[2]}"
     rules_ask_for_what_real_daemons_emit(boxes)
