@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from pfid.adapters.driver_stop import MODULE, DriverStop
 from pfid.adapters.gpu_bus import BusWatch
 
 LIBRARY: Final = "libnvidia-ml.so.1"
@@ -25,7 +26,6 @@ FOLDERS: Final = (
     "/run/opengl-driver/lib",
 )
 CACHE: Final = Path("/etc/ld.so.cache")
-MODULE: Final = Path("/sys/module/nvidia")
 LOOK_S: Final = 30.0
 """Between two looks for something that is not there."""
 MISMATCH_S: Final = 600.0
@@ -68,7 +68,9 @@ class GpuGate:
         monotonic_s: the clock.
         module: folder of the kernel module, which is a new one after every load.
         bus: the GPUs that the kernel sees.
+        stop: whether a fatal error forbids it, in this process or one before it.
         on_missing: told when the library is not there, at every look.
+        on_stopped: told at every look that a fatal error forbids a start.
         on_open: told when there is nothing against a start.
     """
 
@@ -76,7 +78,9 @@ class GpuGate:
     monotonic_s: Callable[[], float]
     module: Path = MODULE
     bus: BusWatch = field(default_factory=BusWatch)
+    stop: DriverStop = field(default_factory=DriverStop)
     on_missing: Callable[[], None] = lambda: None
+    on_stopped: Callable[[], None] = lambda: None
     on_open: Callable[[], None] = lambda: None
     _shut_on: tuple[object, object] | None = None
     _until_s: float | None = None
@@ -87,22 +91,26 @@ class GpuGate:
         if library is None:
             self.on_missing()
             return LOOK_S
+        if self.stop.stands():
+            self.on_stopped()
+            return LOOK_S
         if self._shut_on is not None:
             late = self._until_s is not None and self.monotonic_s() >= self._until_s
             if self._shut_on == self._now(library) and not late:
                 return LOOK_S
-            self.release()
+            self._shut_on = self._until_s = None
         self.on_open()
         return 0.0
 
     def _now(self, library: Path | None) -> tuple[object, object]:
         return identity(library), identity(self.module)
 
-    def shut(self, *, for_s: float | None = None) -> None:
+    def shut(self, *, for_s: float) -> None:
         """Let nothing start until library or driver changed, or ``for_s`` seconds have passed."""
         self._shut_on = self._now(find_library(self.environ))
-        self._until_s = None if for_s is None else self.monotonic_s() + for_s
+        self._until_s = self.monotonic_s() + for_s
 
     def release(self) -> None:
         """An operator says that it is fine to try again."""
         self._shut_on = self._until_s = None
+        self.stop.clear()

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from pfid.adapters.gpu_gate import MISMATCH_S, GpuGate
+from pfid.adapters.gpu_gate import LOOK_S, MISMATCH_S, GpuGate
 from pfid.adapters.worker_events import WorkerCounters, WorkerEnded, WorkerEvent, WorkerMessage
 from pfid.adapters.worker_owner import WorkerOwner
 from pfid.adapters.worker_process import WorkerCommand
@@ -98,6 +98,7 @@ class GpuWorker:
         self._gate = gate or GpuGate(monotonic_s=time.monotonic)
         self._bus = self._gate.bus
         self._gate.on_missing = self._missing
+        self._gate.on_stopped = self._stopped
         self._gate.on_open = self._on_open
         self.owner = WorkerOwner(
             WorkerCommand(module=MODULE),
@@ -119,6 +120,7 @@ class GpuWorker:
         """An operator says that whatever kept us from the driver is over; from any thread."""
         self._gate.release()
         self._held.clear()
+        self.owner.ask_again()
 
     @property
     def counters(self) -> WorkerCounters:
@@ -130,11 +132,20 @@ class GpuWorker:
     def _wait_s(self) -> float:
         if self._over:
             return 3600.0
-        return 0.0 if self._plugins else self._gate.wait_s()
+        if not self._plugins:
+            return self._gate.wait_s()
+        if not self._gate.stop.stands():
+            return 0.0
+        self._stopped()
+        return LOOK_S
 
     def _missing(self) -> None:
         self._look_at_bus()
         self._on_event(GpuSamplerGone(problem=SamplerProblem.NO_LIBRARY))
+
+    def _stopped(self) -> None:
+        self._look_at_bus()
+        self._on_event(GpuSamplerGone(problem=SamplerProblem.FATAL_XID))
 
     def _on_open(self) -> None:
         self._look_at_bus()
@@ -175,7 +186,7 @@ class GpuWorker:
     def _trouble(self, report: Trouble) -> None:
         self._reported = self._reported or report.leaving
         if report.problem is SamplerProblem.FATAL_XID:
-            self._gate.shut()
+            self._gate.stop.set()
         elif report.problem is SamplerProblem.DRIVER_MISMATCH and report.leaving:
             self._gate.shut(for_s=MISMATCH_S)
         elif self._plugins and report.leaving:

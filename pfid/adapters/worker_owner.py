@@ -72,6 +72,7 @@ class WorkerOwner:
         self._generation = 0
         self._listening = _NOBODY
         self._stop_asked = False
+        self._refused = self._ask_again = False
         self._process: WorkerProcess | None = None
         self._orphan: WorkerProcess | None = None
         self._counters = WorkerCounters()
@@ -126,6 +127,11 @@ class WorkerOwner:
         self._wake()
         return True
 
+    def ask_again(self) -> None:
+        """Ask at once whether a worker may start, if that was refused; from any thread."""
+        self._ask_again = True
+        self._wake()
+
     def _wake(self) -> None:
         with contextlib.suppress(OSError, ValueError):  # closed, once more
             os.eventfd_write(self._wake_fd, 1)
@@ -144,6 +150,10 @@ class WorkerOwner:
         self._look_at_worker(ready)
         if self._process is not None and self._size.outgrown(self._process.pid):
             self._condemn(EndCause.OUTGROWN)
+        if self._ask_again:
+            self._ask_again = False
+            if self._refused:
+                self._life = worker_life.postponed(self._life, time.monotonic())
         if self._stop_asked and not self._life.stopping:
             self._life, action = worker_life.stop(self._life, self._rules, time.monotonic())
             self._act(action)
@@ -174,7 +184,8 @@ class WorkerOwner:
 
     def _spawn_or_wait(self) -> None:
         wait_s = self._may_start()
-        if wait_s > 0:
+        self._refused = wait_s > 0
+        if self._refused:
             self._life = worker_life.postponed(self._life, time.monotonic() + wait_s)
         else:
             self._spawn()

@@ -14,7 +14,8 @@ from pfid.analysis.gpu_work import HELD_BACK, Work
 from pfid.domain.errors import PfidError
 from pfid.domain.gpu import GpuSample
 from pfid.domain.gpu_reference import GpuReference
-from pfid.domain.gpu_view import GpuView
+from pfid.domain.gpu_view import GpusView, GpuView
+from pfid.spec.ports.gpus import SamplerProblem
 
 BLOCKS_MIN: Final = 5
 SPREAD_MAX: Final = 0.1
@@ -52,6 +53,22 @@ def why_not_idle(gpu: GpuView) -> str:
     if gpu.last.utilization is None:
         return "whether it idles cannot be read"
     return "" if gpu.last.utilization <= IDLE else f"it is {gpu.last.utilization:.0%} busy"
+
+
+def why_to_stop(view: GpusView, uuid: str) -> str:
+    """Why a measurement that is under way ends; "" while it may go on.
+
+    Our own process is the only large one; whatever came beside it is somebody's work.
+    """
+    if view.problem == SamplerProblem.FATAL_XID.value:
+        return "a GPU reported a fatal error: nothing may be asked of the driver"
+    card = next((gpu for gpu in view.gpus if gpu.facts.uuid == uuid), None)
+    holders = () if card is None or card.holders is None else card.holders
+    large = [h for h in holders if (h.memory_bytes or 0) >= BYSTANDER_BYTES]
+    if len(large) < 2:
+        return ""
+    pids = ", ".join(str(h.pid) for h in large)
+    return f"somebody came onto the GPU while it was measured (pids {pids})"
 
 
 def tflops(blocks: Sequence[Block], size: int) -> float:

@@ -269,7 +269,7 @@ def build(place: Place, config: Config, environ: MutableMapping[str, str]) -> Da
         page.notices = notifying.counts
     core.checks = gates.prove(config)
     judging = Judging(core, gates.plugins(post))
-    gpus = GpuJoint(post, config, gates.foreign)
+    gpus = GpuJoint(post, config, gates.foreign, place)
     parts = built_parts(core, judging, allow_fuse=embedded)
     reloading = Reloading(
         file=place.config,

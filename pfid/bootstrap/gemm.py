@@ -11,7 +11,7 @@ from pfid.adapters.control_client import ControlClient
 from pfid.adapters.gpu_references import keep_references
 from pfid.adapters.probe_process import ProbeError, ProbeProcess
 from pfid.adapters.process_identity import machine_id
-from pfid.analysis.gemm import Block, NotMeasuredError, reference_of, why_not_idle
+from pfid.analysis.gemm import Block, NotMeasuredError, reference_of, why_not_idle, why_to_stop
 from pfid.bootstrap.gpu_look import OwnLook
 from pfid.bootstrap.sources import Source, living
 from pfid.config.paths import user_state_dir
@@ -76,7 +76,7 @@ def load(
     """Have a card work for a while, and read it.
 
     Raises:
-        NotMeasuredError: if the probe refuses.
+        NotMeasuredError: if the probe refuses, or the card may not be loaded any longer.
         ProbeError: if it cannot be started, falls silent or dies.
     """
     arguments = ("--seconds", f"{seconds:g}", "--size", str(SIZE), "--work", work)
@@ -85,7 +85,9 @@ def load(
     with ProbeProcess(python, SCRIPT, arguments, environ) as probe:
         until_s = time.monotonic() + FIRST_WORD_S
         while True:
-            own.look(TICK_S)
+            why = why_to_stop(own.look(TICK_S), uuid)
+            if why:
+                raise NotMeasuredError(why)
             for answer in probe.answers():
                 until_s = time.monotonic() + SILENT_S
                 block = _block(answer.said, uuid, probe)

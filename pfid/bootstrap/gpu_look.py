@@ -19,6 +19,7 @@ from pfid.adapters.gpu_worker import (
 )
 from pfid.adapters.process_identity import machine_id
 from pfid.adapters.process_table import ProcessTable
+from pfid.bootstrap.gpu_gates import command_gate
 from pfid.bootstrap.sources import Gathered, Source, SourceKind
 from pfid.config.paths import user_state_dir
 from pfid.daemon.gpu_box import GpuBox
@@ -62,25 +63,30 @@ class OwnLook:
     """A sampler of our own; runs are known from whoever watches them."""
 
     def __init__(self, sources: tuple[Source, ...] = ()) -> None:
-        """Know the runs of ``sources``."""
+        """Know the runs of ``sources``, and whether one of them was told to leave the driver be."""
         self._events: queue.SimpleQueue[GpuEvent] = queue.SimpleQueue()
-        self._worker = GpuWorker(self._events.put, interval_s=INTERVAL_S)
+        self._worker = GpuWorker(self._events.put, interval_s=INTERVAL_S, gate=command_gate())
         self.box = GpuBox(
             interval_s=INTERVAL_S,
             pids_are_ours=pids_are_ours(),
             point_s=INTERVAL_S / 2,
             references=_own_references(),
         )
-        self.box.sampler(NVML, time.monotonic())
+        state = self.box.sampler(NVML, time.monotonic())
+        self._forbidden = any(_stopped(source) for source in sources)
+        if self._forbidden:
+            state.problem = SamplerProblem.FATAL_XID
         self._processes = ProcessTable()
         self._holders = Holders(self._processes, pids_are_ours=self.box.pids_are_ours)
         runs = [view for source in sources for view in source.snapshot.runs]
         self._roots = {v.run.identity.pid: v.run for v in runs if v.end is None}
         self._names = {v.run.run_id: str(v.run.name) for v in runs}
         self._began_s: float | None = None
+        self._looked = False
 
     def __enter__(self) -> Self:
-        self._worker.start()
+        if not self._forbidden:
+            self._worker.start()
         return self
 
     def __exit__(
@@ -92,15 +98,21 @@ class OwnLook:
         self._worker.close()
 
     def look(self, for_s: float) -> GpusView:
-        """Sample for so long, or find out that there is nothing to be sampled."""
-        self._take(time.monotonic() + OPEN_S, until=lambda: self._began_s is not None)
-        self._take(time.monotonic() + for_s, until=lambda: False)
+        """Sample for so long, or find out that there is nothing to be sampled.
+
+        Whoever looks again though there was nothing waits as long: it may come.
+        """
+        if self._looked and self._hopeless:
+            self._take(time.monotonic() + for_s, until=lambda: not self._hopeless)
+        self._looked = True
+        self._take(time.monotonic() + OPEN_S, until=lambda: self._answered)
+        self._take(time.monotonic() + for_s, until=lambda: self._hopeless)
         now_s = time.monotonic()
         seen_s = now_s - (self._began_s or now_s)
         return gpus_view(self.box, now_s, self._names, window_s=max(min(seen_s, 60.0), 1.0))
 
     def _take(self, ends_s: float, until: Callable[[], bool]) -> None:
-        while not until() and not self._hopeless:
+        while not until():
             left_s = ends_s - time.monotonic()
             if left_s <= 0:
                 return
@@ -108,6 +120,10 @@ class OwnLook:
                 self._event(self._events.get(timeout=left_s))
             except queue.Empty:
                 return
+
+    @property
+    def _answered(self) -> bool:
+        return self._began_s is not None or self._hopeless
 
     @property
     def _hopeless(self) -> bool:
@@ -164,6 +180,13 @@ class OwnLook:
                 return None
             pid = stat.parent_pid
         return None
+
+
+def _stopped(source: Source) -> bool:
+    """Whether a fatal error keeps somebody who watches this box from its driver."""
+    view = source.snapshot.gpus
+    living = source.kind is not SourceKind.ENDED_ENGINE
+    return living and view is not None and view.problem == SamplerProblem.FATAL_XID.value
 
 
 def _own_references() -> dict[str, GpuReference]:

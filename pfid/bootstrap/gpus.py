@@ -14,6 +14,8 @@ from pfid.adapters.gpu_worker import (
     GpuWorker,
     pids_are_ours,
 )
+from pfid.bootstrap.gpu_gates import daemon_gate
+from pfid.bootstrap.place import Place
 from pfid.config.model import Config
 from pfid.daemon.gpu_box import GpuBox
 from pfid.daemon.messages import GpuBusSeen, GpuHeard, GpuSamplerLost, Message
@@ -52,19 +54,28 @@ def gpu_box(config: Config, kept: Path | None = None) -> GpuBox:
 class GpuJoint:
     """The samplers of a daemon; none where sampling is switched off."""
 
-    def __init__(self, post: Post, config: Config, plugins: Sequence[PluginSource]) -> None:
+    def __init__(
+        self, post: Post, config: Config, plugins: Sequence[PluginSource], place: Place
+    ) -> None:
         """Report through ``post``; ``plugins`` are those that are not pfid's own."""
         self._workers: list[GpuWorker] = []
         if not config.gpus.enabled:
             return
         every_s = config.gpus.interval_s
-        self._workers.append(GpuWorker(partial(_heard, post, NVML), interval_s=every_s))
+        heard = partial(_heard, post, NVML)
+        self._workers.append(GpuWorker(heard, interval_s=every_s, gate=daemon_gate(place)))
         places = tuple(_place(source) for source in plugins)
         if places:
             heard = partial(_heard, post, PLUGINS)
             limit = config.plugins.worker_memory_max_bytes
             self._workers.append(
-                GpuWorker(heard, interval_s=every_s, plugins=places, memory_max_bytes=limit)
+                GpuWorker(
+                    heard,
+                    interval_s=every_s,
+                    plugins=places,
+                    gate=daemon_gate(place, PLUGINS),
+                    memory_max_bytes=limit,
+                )
             )
 
     def start(self) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from pfid.adapters.probe_run import Ending, ProbeAsk, ProbeEnd, run_probe
-from pfid.analysis.gemm import BYSTANDER_BYTES, why_not_idle
+from pfid.analysis.gemm import why_not_idle, why_to_stop
 from pfid.bootstrap.gpu_look import OwnLook
 from pfid.bootstrap.sources import Source
 from pfid.domain.errors import PfidError
@@ -92,6 +92,8 @@ def run_step_probe(
         return _run(ask, {**os.environ, VISIBLE: ""}, told, None)
     with OwnLook(gather()) as own:
         view = own.look(IDLE_S)
+        if stop := why_to_stop(view, ""):
+            raise StepProbeError(f"nothing is measured: {stop}; --device cpu does without")
         if not view.up or not view.gpus:
             return _run(ask, os.environ, told, None)
         card = _card(view, ask.gpu or os.environ.get(VISIBLE, "").split(",")[0].strip())
@@ -104,7 +106,9 @@ def run_step_probe(
         uuid = card.facts.uuid
 
         def watch() -> None:
-            _still_alone(own.look(TICK_S), uuid)
+            why = why_to_stop(own.look(TICK_S), uuid)
+            if why:
+                raise StepProbeError(why)
 
         return _run(ask, {**os.environ, VISIBLE: uuid}, told, watch)
 
@@ -148,13 +152,3 @@ def _card(view: GpusView, wanted: str) -> GpuView:
         if not wanted or wanted == index or (len(wanted) > 4 and uuid.startswith(wanted)):
             return gpu
     raise StepProbeError(f"there is no GPU {wanted}; `pfid gpus --json` names them")
-
-
-def _still_alone(view: GpusView, uuid: str) -> None:
-    """Look whether another process has come; ours is the only one of any size."""
-    card = next((gpu for gpu in view.gpus if gpu.facts.uuid == uuid), None)
-    holders = () if card is None or card.holders is None else card.holders
-    large = [h for h in holders if (h.memory_bytes or 0) >= BYSTANDER_BYTES]
-    if len(large) > 1:
-        pids = ", ".join(str(h.pid) for h in large)
-        raise StepProbeError(f"somebody came onto the GPU while it was measured (pids {pids})")

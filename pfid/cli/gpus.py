@@ -9,6 +9,7 @@ from typing import Final
 import click
 
 from pfid.adapters.control_client import ControlClient
+from pfid.bootstrap.gpu_gates import command_stop
 from pfid.bootstrap.gpu_look import Looked, OwnLook, told_by
 from pfid.bootstrap.sources import Gathered
 from pfid.cli.gathering import gathered
@@ -30,7 +31,7 @@ PROBLEMS: Final = {
     "hung": "a call into the driver does not come back",
     "crashed": "the sampler ended by itself",
     "fatal_xid": "a GPU reported a fatal error; nothing is asked of the driver until it is "
-    "loaded anew, or an operator reloads pfid",
+    "loaded anew, or an operator reloads pfid (without a daemon: `pfid gpus --try-again`)",
     "disabled": "sampling is switched off by configuration",
     "other": "the driver does not answer",
 }
@@ -40,8 +41,15 @@ PROBLEMS: Final = {
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--watch", is_flag=True, help="Look again every two seconds until interrupted.")
 @click.option("--forget", metavar="UUID", help="A GPU that is gone was taken out on purpose.")
+@click.option(
+    "--try-again",
+    is_flag=True,
+    help="After a fatal error and a reset of the card: let this user's commands ask the driver.",
+)
 @click.pass_context
-def command(ctx: click.Context, as_json: bool, watch: bool, forget: str | None) -> None:
+def command(
+    ctx: click.Context, *, as_json: bool, watch: bool, forget: str | None, try_again: bool
+) -> None:
     """Show what each GPU is busy with, and whose processes are on it.
 
     Asks the daemon; without one it samples for three seconds itself. Exit codes: 0, 1 when a GPU
@@ -52,6 +60,8 @@ def command(ctx: click.Context, as_json: bool, watch: bool, forget: str | None) 
     if forget is not None:
         _forget(forget)
         return
+    if try_again:
+        command_stop().clear()
     found = gathered(everything=False)
     looked = told_by(found)
     if looked is None:

@@ -1,5 +1,6 @@
 """``pfid probe gemm``: what each card does on its own dense GEMM."""
 
+from dataclasses import replace
 from typing import Any, Final
 
 import click
@@ -36,8 +37,11 @@ def command(ctx: click.Context, python: str, wanted: str | None, as_json: bool) 
     sources = gathered(everything=False).sources
     with OwnLook(sources) as own:
         view = own.look(IDLE_S)
-        cards = _chosen(ctx, view, wanted)
-        found = [_told(measure(own, gpu, python, view.driver)) for gpu in cards]
+        found: list[Measured] = []
+        for card in _chosen(ctx, view, wanted):
+            if found:  # the one before took a while: who is on this one now?
+                view = own.look(IDLE_S)
+            found.append(_told(measure(own, _now(view, card), python, view.driver)))
     references = [m.reference for m in found if m.reference is not None]
     kept, refused = keep(references, sources) if references else ([], "")
     if refused:
@@ -64,6 +68,12 @@ def _chosen(ctx: click.Context, view: GpusView, wanted: str | None) -> list[GpuV
         error(f"there is no GPU {wanted}; `pfid gpus --json` names them")
         ctx.exit(Exit.USAGE)
     return cards
+
+
+def _now(view: GpusView, card: GpuView) -> GpuView:
+    """The same card as it is seen now; gone if the driver does not list it any more."""
+    same = (gpu for gpu in view.gpus if gpu.facts.uuid == card.facts.uuid)
+    return next(same, replace(card, present=False))
 
 
 def _told(measured: Measured) -> Measured:

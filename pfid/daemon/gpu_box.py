@@ -60,14 +60,22 @@ class GpuBox:
         """The state of a sampler, made when it is first heard of."""
         return self.samplers.setdefault(name, SamplerState(began_s=now_s))
 
-    def opened(self, report: Opened, now_s: float) -> None:
-        """A driver answers: it may be a newer one, under which references do not count."""
+    def opened(self, report: Opened, now_s: float) -> list[TrackedGpu]:
+        """A driver answers: it may be a newer one, under which references do not count.
+
+        After a fatal error none is opened before it was loaded anew or an operator said that it
+        may be (pfid.adapters.driver_stop): so whatever was fatal is over.
+
+        Returns:
+            The GPUs of which something was.
+        """
         state = self.sampler(report.sampler, now_s)
         state.problem = SamplerProblem.NONE
         state.driver, state.library = report.driver, report.library
         for gpu in self._of(report.sampler):
             gpu.reference = self.valid(gpu)
             gpu.changed()
+        return [gpu for gpu in self._of(report.sampler) if gpu.reloaded()]
 
     def valid(self, gpu: TrackedGpu) -> GpuReference | None:
         """The newest reference; it counts only under the driver it was measured with."""
@@ -136,10 +144,7 @@ class GpuBox:
     def _xid(self, event: XidEvent, run_id: RunId | None) -> None:
         gpu = self.gpus.get(event.uuid)
         if gpu is not None:
-            gpu.xids.append(GpuXid(event=event, run_id=run_id))
-            gpu.xid_counts[event.code] += 1
-            gpu.xid_last_s[event.code] = event.at_s
-            gpu.changed()
+            gpu.erred(GpuXid(event=event, run_id=run_id))
 
     def trouble(self, report: Trouble, now_s: float) -> None:
         """A sampler says why there is nothing."""
@@ -170,6 +175,8 @@ class GpuBox:
         gpu = self._add(body.facts, body.source)
         if gpu is not None:
             gpu.written = body
+            for xid in body.xids:
+                gpu.erred(xid)
             gpu.present, gpu.lost_at_s = False, body.last_seen_s
 
     def facts(self, now_s: float, sampler: str = NVML) -> SamplerFacts:

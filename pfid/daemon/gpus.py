@@ -43,7 +43,9 @@ class Gpus:
         if isinstance(report, Read):
             self._read(report, now_s)
         elif isinstance(report, Opened):
-            self._box.opened(report, now_s)
+            for gpu in self._box.opened(report, now_s):
+                self._write(gpu)
+                self._judging.gpus_changed()
             self._known(report.sampler)
             self._core.ports.log.say(
                 "info", "gpu driver", sampler=report.sampler, driver=report.driver
@@ -63,6 +65,8 @@ class Gpus:
         for event in report.xids:
             self._core.ports.log.say("warning", "xid", uuid=event.uuid, code=event.code)
             self._core.urgent = True
+        for uuid in {event.uuid for event in report.xids} & self._box.gpus.keys():
+            self._write(self._box.gpus[uuid])
         if report.facts is not None or report.lost or report.xids:
             self._judging.gpus_changed()
         self._core.snapshot_stale = True
@@ -177,24 +181,27 @@ class Gpus:
         """Keep on disk which GPUs there are, so that one that is gone is missed."""
         for gpu in self._box.gpus.values():
             if gpu.present and _worth_writing(gpu, at_s):
-                reference = None if gpu.written is None else gpu.written.reference
-                self._write(
-                    gpu,
-                    GpuBody(
-                        facts=gpu.facts, source=gpu.source, last_seen_s=at_s, reference=reference
-                    ),
-                )
+                self._write(gpu, at_s)
 
-    def _write(self, gpu: TrackedGpu, body: GpuBody) -> None:
-        gpu.written = body
-        self._core.changes.append(PutGpu(uuid=gpu.facts.uuid, body=pack(body)))
+    def _write(self, gpu: TrackedGpu, at_s: float | None = None) -> None:
+        """Keep one on disk as it is; ``at_s`` for one that was seen just now."""
+        before = gpu.written
+        seen_s = 0.0 if before is None else before.last_seen_s
+        gpu.written = GpuBody(
+            facts=gpu.facts,
+            source=gpu.source,
+            last_seen_s=seen_s if at_s is None else at_s,
+            reference=None if before is None else before.reference,
+            xids=gpu.stored_xids(),
+        )
+        self._core.changes.append(PutGpu(uuid=gpu.facts.uuid, body=pack(gpu.written)))
 
     def refer(self, references: tuple[GpuReference, ...]) -> None:
         """Keep what GPUs do on their own GEMM."""
         for reference in references:
             gpu = self._box.refer(reference)
             if gpu is not None and gpu.written is not None:
-                self._write(gpu, gpu.written)
+                self._write(gpu)
         self._judging.gpus_changed()
         self._core.snapshot_stale = True
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from pfid.daemon.tracked import Judged
-from pfid.domain.gpu import NVML, GpuFacts, GpuProcess, GpuSample
+from pfid.domain.gpu import FATAL_XIDS, NVML, GpuFacts, GpuProcess, GpuSample
 from pfid.domain.gpu_reference import GpuReference
 from pfid.domain.gpu_view import WorkKind
 from pfid.domain.names import RunId
@@ -13,6 +13,8 @@ from pfid.spec.ports.gpus import KEPT_S, GpuHolder, GpuState, GpuXid
 from pfid.wire.stored import GpuBody
 
 MAX_XIDS: Final = 256
+STORED_XIDS: Final = 4
+"""Of each code so many of the newest are kept on disk."""
 POINT_S: Final = 5.0
 POINTS: Final = 60
 
@@ -47,7 +49,7 @@ class TrackedGpu:
         samples: the newest, oldest first.
         present: whether the driver answered for it last.
         lost_at_s: wall time since when it does not.
-        xids: error events, newest last; ``xid_counts`` counts all of them by code.
+        xids: error events that still count, newest last; ``xid_counts`` counts all by code.
         holders: who is on it; None if that cannot be read.
         owners: runs by pid, for as long as the driver lists the pid: also after they have ended.
         judged: what checks said about it.
@@ -63,7 +65,7 @@ class TrackedGpu:
     samples: deque[GpuSample] = field(default_factory=lambda: deque(maxlen=int(KEPT_S)))
     present: bool = True
     lost_at_s: float | None = None
-    xids: deque[GpuXid] = field(default_factory=lambda: deque(maxlen=MAX_XIDS))
+    xids: list[GpuXid] = field(default_factory=list)
     xid_counts: Counter[int] = field(default_factory=Counter)
     xid_last_s: dict[int, float] = field(default_factory=dict)
     holders: tuple[GpuHolder, ...] | None = None
@@ -138,6 +140,36 @@ class TrackedGpu:
         if not self.present:
             self.present, self.lost_at_s = True, None
             self.changed()
+
+    def erred(self, xid: GpuXid) -> None:
+        """The driver reported an error. A storm of one kind never pushes another kind out."""
+        code = xid.event.code
+        self.xids.append(xid)
+        self.xid_counts[code] += 1
+        self.xid_last_s[code] = xid.event.at_s
+        if len(self.xids) > MAX_XIDS:
+            kept = Counter(x.event.code for x in self.xids)
+            most = max(kept, key=lambda each: kept[each])
+            del self.xids[next(i for i, x in enumerate(self.xids) if x.event.code == most)]
+        self.changed()
+
+    def reloaded(self) -> bool:
+        """The driver may be asked again: what was fatal is over. Whether anything was."""
+        left = [x for x in self.xids if x.event.code not in FATAL_XIDS]
+        over = len(left) < len(self.xids)
+        self.xids = left
+        self.changed()
+        return over
+
+    def stored_xids(self) -> tuple[GpuXid, ...]:
+        """What of the errors outlives the daemon: the newest few of each code."""
+        kept: Counter[int] = Counter()
+        newest: list[GpuXid] = []
+        for xid in reversed(self.xids):
+            kept[xid.event.code] += 1
+            if kept[xid.event.code] <= STORED_XIDS:
+                newest.append(xid)
+        return tuple(reversed(newest))
 
     def _unheld_bytes(self) -> int | None:
         """Memory that no listed process accounts for."""

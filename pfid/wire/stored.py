@@ -23,6 +23,7 @@ from pfid.policy.baseline import EarlierRun
 from pfid.policy.ending import Death
 from pfid.policy.leading_writer import Leading
 from pfid.policy.progress import ProgressState
+from pfid.spec.ports.gpus import GpuXid
 from pfid.spec.ports.log import LogFacts
 from pfid.wire.reader import StreamKind
 
@@ -140,12 +141,21 @@ class DropSteps(_Body, frozen=True, kw_only=True):
 
 
 class GpuBody(_Body, frozen=True, kw_only=True):
-    """A GPU that was seen on this box, and what it does on its own GEMM (None: never measured)."""
+    """A GPU that was seen on this box.
+
+    Attributes:
+        facts: what it is.
+        source: the sampler that brought it.
+        last_seen_s: wall time.
+        reference: what it does on its own GEMM, None if that was never measured.
+        xids: its error events, oldest first; a few of each code.
+    """
 
     facts: GpuFacts
     source: str
     last_seen_s: float
     reference: GpuReference | None = None
+    xids: tuple[GpuXid, ...] = ()
 
 
 class PutGpu(_Body, frozen=True, kw_only=True):

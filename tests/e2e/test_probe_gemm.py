@@ -141,3 +141,42 @@ def test_a_box_without_gpus_could_not_look_and_says_why(box):
     status, out, said = box("probe", "gemm", "--json")
     assert (status, out) == (3, "")
     assert "could not look: there is no GPU library" in said
+
+
+@pytest.mark.full
+def test_each_card_is_looked_at_before_its_own_turn(box):
+    """A card is measured for a while: somebody may have come onto the next one meanwhile."""
+    box.nvml.play(H200_IDLE, H200_IDLE)
+    comes = f'play(idle + "gpu 1 process {os.getpid()} {8 * GIB}\\n"); time.sleep(6)'
+    trainer = box.trainer(last=f'{comes}\nsay(event="done")')
+    status, out, _ = box("probe", "gemm", "--python", trainer, "--json")
+    assert status == 3
+    first, second = json.loads(out)["gpus"]
+    assert first["reference"] is not None
+    assert (second["reference"], second["reason"]) == (None, f"pid {os.getpid()} is on it")
+
+
+@pytest.mark.full
+def test_a_measurement_ends_when_somebody_comes_onto_the_card(box):
+    both = "".join(f"gpu 0 process {pid} {8 * GIB}\\n" for pid in (os.getpid(), os.getppid()))
+    trainer = box.trainer(blocks=0, last=f'play(idle + "{both}"); time.sleep(600)')
+    status, out, _ = box("probe", "gemm", "--python", trainer, "--json")
+    assert status == 3
+    (card,) = json.loads(out)["gpus"]
+    assert "somebody came onto the GPU" in card["reason"]
+
+
+@pytest.mark.full
+def test_a_measurement_ends_with_a_fatal_error_and_no_later_command_asks_the_driver(box):
+    trainer = box.trainer(blocks=0, last='play(idle + "xid 1 0 79\\n"); time.sleep(600)')
+    status, out, _ = box("probe", "gemm", "--python", trainer, "--json")
+    assert status == 3
+    assert "a GPU reported a fatal error" in json.loads(out)["gpus"][0]["reason"]
+    box.nvml.forget_calls()
+    status, _, said = box("gpus")
+    assert (status, box.nvml.calls()) == (3, [])
+    assert "--try-again" in said
+    (box.nvml.folder / "scenario").write_text(
+        (box.nvml.folder / "scenario").read_text().replace("xid 1 0 79\n", "")
+    )
+    assert box("gpus", "--try-again")[0] == 0

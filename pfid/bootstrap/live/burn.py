@@ -4,6 +4,8 @@ Opt-in: it loads an idle card for most of a minute. It proves on real hardware w
 the driver cannot: that this card's own sensors tell the two kinds of busy apart.
 """
 
+import os
+import time
 from dataclasses import replace
 from typing import Final
 
@@ -14,6 +16,7 @@ from pfid.analysis.gpu_work import Work, WorkLimits, classify
 from pfid.bootstrap.gemm import IDLE_S, SECONDS, SIZE, load
 from pfid.bootstrap.gpu_look import OwnLook
 from pfid.bootstrap.live.session import DrillResult
+from pfid.bootstrap.sources import gather
 from pfid.domain.gpu_reference import GpuReference
 from pfid.domain.gpu_view import GpusView, GpuView
 
@@ -25,7 +28,8 @@ UNTRIED: Final = DrillResult(
 
 def burn(python: str) -> DrillResult:
     """Load the first idle card with the training interpreter's torch."""
-    with OwnLook() as own:
+    now_s = time.time()
+    with OwnLook(gather(os.environ, now_s=now_s, ended_after_s=now_s).sources) as own:
         view = own.look(IDLE_S)
         card = next((g for g in view.gpus if not why_not_idle(g)), None)
         if card is None:

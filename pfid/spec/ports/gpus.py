@@ -132,7 +132,8 @@ class GpuState:
         present: whether the driver answered for it in the newest batch.
         holders: who is on it; None if that could not be read.
         reference: its own dense GEMM, None if this box never measured it under this driver.
-        xids: error events since the driver was loaded, as far as pfid saw them, oldest first.
+        xids: error events as far as pfid saw them, oldest first; a fatal one until the driver
+            was loaded again.
         unheld_bytes: memory in use that no listed process accounts for, beyond what the driver
             itself reserves; None if that cannot be told.
         lost_at_s: wall time since when it is gone, None while it is present.

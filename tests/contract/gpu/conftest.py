@@ -12,7 +12,7 @@ from pfid.policy.worker_life import LifeRules
 from pfid.wire.gpu import Opened, PluginPlace, Read, Trouble
 
 INTERVAL_S = 0.1
-WAIT_S = 30.0
+WAIT_S = 25.0
 RULES = LifeRules(
     start_deadline_s=20.0, deadline_s=1.0, term_grace_s=0.5, kill_grace_s=5.0, backoff_first_s=0.1
 )

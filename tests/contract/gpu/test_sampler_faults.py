@@ -5,10 +5,12 @@ import shutil
 import subprocess
 import sys
 import textwrap
+import time
 
 import pytest
 from nvml_shim import CRASH, H200, HANG, LIBRARY, uuid
 
+from pfid.adapters.driver_stop import DriverStop, driver_load
 from pfid.adapters.gpu_bus import gpus_on_bus
 from pfid.adapters.gpu_gate import GpuGate, find_library
 from pfid.adapters.gpu_worker import GpuSaid
@@ -86,19 +88,51 @@ def test_after_a_fatal_xid_nothing_is_asked_and_nothing_started(nvml, sampler):
 def test_after_a_fatal_xid_a_driver_loaded_anew_is_a_reason_to_look_again(nvml, tmp_path):
     module = tmp_path / "module"
     module.mkdir()
-    gate = GpuGate(environ=nvml.environ, monotonic_s=lambda: 0.0, module=module)
+    stop = DriverStop(load=lambda: driver_load(module))
+    gate = GpuGate(environ=nvml.environ, monotonic_s=lambda: 0.0, stop=stop)
     assert gate.wait_s() == 0
-    gate.shut()
+    gate.stop.set()
     assert gate.wait_s() > 0
+    another = tmp_path / "another"
+    another.mkdir()
     module.rmdir()
-    (tmp_path / "another").mkdir()
-    (tmp_path / "another").rename(module)
+    another.rename(module)
     assert gate.wait_s() == 0
+
+
+def test_after_a_fatal_xid_whoever_is_started_next_asks_nothing_either(nvml, sampler, tmp_path):
+    def gate():
+        stop = DriverStop(own=tmp_path / "state")
+        return GpuGate(environ=nvml.environ, monotonic_s=time.monotonic, stop=stop)
+
+    nvml.play(H200)
+    first = sampler(gate=gate())
+    first.read(lambda r: r.samples)
+    nvml.xid(0, 79)
+    first.trouble()
+    first.close()
+    nvml.forget_calls()
+    second = sampler(gate=gate())
+    assert second.gone().problem is SamplerProblem.FATAL_XID
+    assert (nvml.calls(), starts(second)) == ([], 0)
+    second.worker.try_again()
+    assert second.sample().utilization == 1.0, "at once: the gate is asked every half minute"
+    second.close()
+    assert sampler(gate=gate()).sample().utilization == 1.0
+
+
+def test_another_librarys_file_is_no_reason_to_ask_after_a_fatal_xid(nvml):
+    gate = GpuGate(environ=nvml.environ, monotonic_s=lambda: 0.0)
+    gate.stop.set()
+    new = nvml.folder / "new"
+    shutil.copy(nvml.folder / LIBRARY, new)
+    new.replace(nvml.folder / LIBRARY)
+    assert gate.wait_s() > 0
 
 
 def test_an_operator_opens_the_gate(nvml):
     gate = GpuGate(environ=nvml.environ, monotonic_s=lambda: 0.0)
-    gate.shut()
+    gate.stop.set()
     assert gate.wait_s() > 0
     gate.release()
     assert gate.wait_s() == 0

@@ -5,6 +5,7 @@ import sys
 import time
 import urllib.request
 from pathlib import Path
+from signal import SIGHUP
 
 import pytest
 from nvml_shim import CRASH, H200, H200_IDLE, HANG, uuid
@@ -230,6 +231,63 @@ def test_a_reference_is_kept_and_counts_under_its_own_driver_only(watched):
     watched.start()
     view = until(watched, "the new driver", lambda v: v.driver == "590.10" and v.gpus[0].last)
     assert view.gpus[0].reference is None
+
+
+@pytest.mark.full
+def test_after_a_fatal_error_no_restart_asks_the_driver_until_an_operator_says_so(watched):
+    fatal = ("fail", "fatal_error")
+    watched.nvml.play(H200)
+    watched.start()
+    until(watched, "a sample", last_is(0, lambda g: g.last))
+    watched.nvml.xid(0, 79)
+    watched.until("its verdict", lambda: verdict(watched, "gpu_xid", uuid(0)) == fatal)
+    watched.kill(9)
+    watched.nvml.forget_calls()
+    watched.start()
+    until(watched, "why nothing is read", lambda v: v.problem == "fatal_xid")
+    watched.until("its verdict", lambda: verdict(watched, "gpu_xid", uuid(0)) == fatal)
+    assert watched.nvml.calls() == []
+    watched.daemon.send_signal(SIGHUP)
+    until(watched, "a sample again", last_is(0, lambda g: g.last), within_s=60)
+    quiet = ("pass", "no_recent_errors")
+    watched.until("it is over", lambda: verdict(watched, "gpu_xid", uuid(0)) == quiet)
+    watched.kill(15)
+    watched.start()
+    until(watched, "a sample after a restart", last_is(0, lambda g: g.last))
+    assert verdict(watched, "gpu_xid", uuid(0)) != fatal
+
+
+COMMANDS = (
+    ("gpus",),
+    ("probe", "gemm", "--json"),
+    ("selftest", "--check", "gpu_work_kind", "--burn", sys.executable),
+)
+
+
+def test_what_the_daemon_may_not_ask_no_command_of_anybody_asks(watched, tmp_path):
+    watched.nvml.play(H200_IDLE)
+    watched.start()
+    until(watched, "a sample", last_is(0, lambda g: g.last))
+    watched.nvml.xid(0, 62)
+    until(watched, "that it stopped", lambda v: v.problem == "fatal_xid" and not v.gpus[0].last)
+    watched.nvml.forget_calls()
+    told = {"PFID_SOCKET": str(watched.socket), "XDG_STATE_HOME": str(tmp_path / "state")}
+    for command in COMMANDS:
+        done = pfid(watched, *command, **told)
+        assert (command, done.returncode) == (command, 3), done.stderr
+        assert "fatal" in done.stderr
+    assert watched.nvml.calls() == []
+
+
+def pfid(box, *arguments, **environ):
+    return subprocess.run(
+        [sys.executable, "-P", "-m", "pfid", *arguments],
+        env={**box.environ, **environ},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=90,
+    )
 
 
 @pytest.mark.root

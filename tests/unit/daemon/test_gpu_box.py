@@ -7,6 +7,7 @@ import pytest
 from pfid.daemon.gpu_box import GpuBox
 from pfid.daemon.gpu_views import gpus_view
 from pfid.daemon.gpu_worlds import LiveGpus
+from pfid.daemon.tracked_gpu import MAX_XIDS, STORED_XIDS
 from pfid.domain.gpu import NVML, AbsentReason, GpuFacts, GpuProcess, GpuSample, XidEvent
 from pfid.domain.gpu_reference import GpuReference
 from pfid.domain.gpu_view import WorkKind
@@ -14,7 +15,7 @@ from pfid.domain.verdict import BOX, Entity, EntityKind
 from pfid.spec.fakes_gpus import CONTROL_HOLDER
 from pfid.spec.ports.gpus import SamplerProblem
 from pfid.wire.gpu import Opened, Read, Trouble
-from pfid.wire.stored import GpuBody
+from pfid.wire.stored import GpuBody, pack, unpack
 
 A = GpuFacts(uuid="GPU-a", index=0, name="a", pci_bus_id="0000:0a:00.0")
 B = GpuFacts(uuid="GPU-b", index=1, name="b", pci_bus_id="0000:0b:00.0")
@@ -99,6 +100,46 @@ def test_errors_are_counted_by_code_with_the_run_they_belong_to(box):
     box.read(read(A, B, xids=events), 11.0, lambda e: "run-1" if e.pid == 7 else None)
     assert box.gpus["GPU-a"].xid_counts == {31: 2, 79: 1}
     assert {x.run_id for x in box.gpus["GPU-a"].state.xids} == {"run-1"}
+
+
+def xids(*codes):
+    return tuple(XidEvent(uuid="GPU-a", code=c, at_s=5.0) for c in codes)
+
+
+def test_a_driver_that_may_be_asked_again_has_no_fatal_error_behind_it(box):
+    box.read(read(A, B, xids=xids(48, 79)), 11.0, lambda _: None)
+    assert [g.facts.uuid for g in box.opened(Opened(sampler=NVML, driver="580"), 12.0)] == ["GPU-a"]
+    gpu = box.gpus["GPU-a"]
+    assert [x.event.code for x in gpu.state.xids] == [48], "what it survived stands for its day"
+    assert gpu.xid_counts == {48: 1, 79: 1}, "counters never fall"
+    assert box.opened(Opened(sampler=NVML, driver="580"), 13.0) == []
+
+
+def test_another_vendors_driver_says_nothing_about_a_fatal_error(box):
+    box.read(read(A, B, xids=xids(79)), 11.0, lambda _: None)
+    assert box.opened(Opened(sampler="rocm", driver="6"), 12.0) == []
+    assert [x.event.code for x in box.gpus["GPU-a"].state.xids] == [79]
+
+
+def test_a_storm_of_one_error_does_not_hide_another(box):
+    box.read(read(A, B, xids=xids(48, *[31] * 2 * MAX_XIDS)), 11.0, lambda _: None)
+    kept = [x.event.code for x in box.gpus["GPU-a"].xids]
+    assert (kept[0], len(kept)) == (48, MAX_XIDS)
+    assert box.gpus["GPU-a"].xid_counts[31] == 2 * MAX_XIDS
+
+
+def test_errors_outlive_the_daemon_a_few_of_each_kind(box):
+    box.read(read(A, B, xids=xids(48, *[31] * 9, 79)), 11.0, lambda _: "run-1")
+    kept = unpack(
+        pack(GpuBody(facts=A, source=NVML, last_seen_s=50.0, xids=box.gpus["GPU-a"].stored_xids())),
+        GpuBody,
+    )
+    later = GpuBox()
+    later.restore(kept)
+    gpu = later.gpus["GPU-a"]
+    assert [x.event.code for x in gpu.state.xids] == [48, *[31] * STORED_XIDS, 79]
+    assert {x.run_id for x in gpu.state.xids} == {"run-1"}
+    assert (gpu.xid_counts[79], gpu.xid_last_s[79]) == (1, 5.0)
 
 
 REFERENCE = GpuReference(
