@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,30 @@ def _plugins_beside_pfid() -> None:
 
 
 _plugins_beside_pfid()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let what no test looks after lie where it goes with the session: the user keeps nothing.
+
+    The folders may be entered by others, as the real ones may; pytest's own may not. Workers of
+    xdist share those of the process that started them.
+    """
+    if "PFID_TEST_PLACE" in os.environ:
+        return
+    place = Path(tempfile.mkdtemp(prefix="pfid-tests-"))
+    config.add_cleanup(lambda: shutil.rmtree(place, ignore_errors=True))
+    (place / "home").mkdir()
+    (place / "tmp").mkdir()
+    place.chmod(0o755)
+    (place / "tmp").chmod(0o1777)
+    pip = Path.home() / ".config" / "pip" / "pip.conf"
+    if pip.is_file():  # from where packages come is the machine's matter
+        os.environ.setdefault("PIP_CONFIG_FILE", str(pip))
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", tempfile.gettempdir())
+    os.environ["PFID_TEST_PLACE"] = str(place)
+    os.environ["HOME"] = str(place / "home")
+    os.environ["TMPDIR"] = tempfile.tempdir = str(place / "tmp")
+
 
 # No verdict may hang on how busy the machine is, and on CI none on luck.
 settings.register_profile(
@@ -148,6 +173,7 @@ def _own_places(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Mo
     for name in list(os.environ):
         if name.startswith(("PFID_", "XDG_")) and not name.startswith("PFID_TEST_"):
             monkeypatch.delenv(name)
+    monkeypatch.delenv("PYTEST_DEBUG_TEMPROOT", raising=False)
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("PFID_SOCKET", str(home / "no-daemon.sock"))
 

@@ -105,6 +105,22 @@ def test_what_is_fetched_beside_is_there_before_the_tests_or_left_out_with_a_wor
     assert calls(clone).count("pytest") == 0 if status else 2
 
 
+@pytest.mark.parametrize("place", ["tmp", "home/.config/a"])
+@pytest.mark.parametrize(("ci", "status"), [("true", 1), ("false", 0)])
+def test_what_tests_leave_outside_fails_them_where_nobody_else_is_at_work(clone, place, ci, status):
+    leaves = clone / place
+    leaves.mkdir(parents=True)
+    (leaves / "before").touch()
+    pytest_ = clone / ".venv-tests" / "bin" / "pytest"
+    pytest_.write_text(f"#!/bin/sh\ntouch {leaves}/strange\n")
+    (clone / "tmp").mkdir(exist_ok=True)
+    done = run(clone, "full", CI=ci, TMPDIR=str(clone / "tmp"), HOME=str(clone / "home"))
+    assert done.returncode == status, done.stderr
+    assert ("left behind" in done.stderr) == bool(status)
+    assert "before" not in done.stderr
+    assert {path.name for path in (clone / "tmp").iterdir()} <= {"before", "strange"}
+
+
 def test_nothing_that_runs_beside_outlives_it(clone):
     """The lint fails while the environment of the judged engines is being made."""
     (clone / ENGINES).write_text("an-engine==2\n")
