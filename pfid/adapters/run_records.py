@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from pfid.config.paths import record_file, steps_dir
+from pfid.config.paths import history_dir, record_file, steps_dir
 from pfid.domain.errors import StateError
 from pfid.domain.names import run_id as check_run_id
 from pfid.domain.names import slug
@@ -37,6 +37,8 @@ class RunRecords:
         self._names = state_dir / "names"
         self.digests_file = state_dir / "digests.json"
         """Digests of declared files, kept where their owner wants that."""
+        self.history_dir = history_dir(state_dir)
+        """What runs leave to later ones."""
 
     def run_dir(self, run_id: str) -> Path:
         """Folder of one run."""

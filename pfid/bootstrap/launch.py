@@ -17,6 +17,7 @@ from pfid.adapters.engine_process import start_engine
 from pfid.adapters.log_echo import LogEcho
 from pfid.adapters.name_lock import name_lock
 from pfid.adapters.run_files import RunFilesByPath
+from pfid.adapters.run_history import RunHistory
 from pfid.adapters.run_records import RunRecords
 from pfid.adapters.terminal import Terminal, shows_output
 from pfid.bootstrap.declarations import Declarations
@@ -26,10 +27,11 @@ from pfid.domain.errors import ProcessGoneError
 from pfid.launch.ports import Held, ToSpawn
 from pfid.launch.run import Launcher
 from pfid.launch.start import Box
+from pfid.policy.baseline import EarlierRun
 from pfid.policy.identity import Here, Seen
 from pfid.policy.job_control import Event
 from pfid.policy.rotation import LogSeen, Step
-from pfid.wire.record import RecordedLog
+from pfid.wire.record import RecordedLog, RunRecord
 
 _CONNECT_TIMEOUT_S = 2.0
 
@@ -160,6 +162,7 @@ class BoxWatchers:
         """Ask nobody yet."""
         self._environ = environ
         self._records = records
+        self._history = RunHistory(records.history_dir)
 
     @property
     def daemon_socket(self) -> Path:
@@ -193,6 +196,14 @@ class BoxWatchers:
     def files(self, logs: Iterable[RecordedLog], run_id: str) -> RunFilesByPath:
         """The run's files."""
         return RunFilesByPath(logs, paths.steps_dir(self._records.run_dir(run_id)))
+
+    def earlier(self, record: RunRecord) -> Sequence[EarlierRun]:
+        """What the user's earlier runs of the same work left; a daemon cannot look there."""
+        return self._history.find(record.name, record.fingerprint)
+
+    def keep(self, record: RunRecord, left: EarlierRun) -> None:
+        """Keep what a run leaves; if that cannot be, the daemon has it all the same."""
+        self._history.add(record.name, record.fingerprint, left)
 
     def in_background(self, work: Callable[[], None]) -> None:
         """Go on in a process of its own."""

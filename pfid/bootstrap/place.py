@@ -14,6 +14,7 @@ from pfid.config.paths import (
     daemon_state_dir,
     engine_dir,
     engine_socket,
+    history_dir,
     user_state_dir,
 )
 
@@ -70,6 +71,6 @@ def engine_place(run_dir: Path, environ: MutableMapping[str, str]) -> Place:
         state_dir=engine_dir(run_dir),
         proofs=kept / PROOFS_FILE,
         listen=(Address("127.0.0.1", 0),),
-        history=kept / "history",
+        history=history_dir(kept),
         engine_of=run_dir,
     )

@@ -100,6 +100,11 @@ def record_file(run_dir: Path) -> Path:
     return run_dir / "record.json"
 
 
+def history_dir(state_dir: Path) -> Path:
+    """What a user's runs leave to later ones of their names."""
+    return state_dir / "history"
+
+
 def steps_dir(run_dir: Path) -> Path:
     """Step files, one a rank, created before the run starts so that they can be handed over."""
     return run_dir / "steps"

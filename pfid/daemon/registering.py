@@ -6,6 +6,7 @@ believed where nothing can be read any more. A registration is acknowledged once
 
 from typing import Final
 
+from pfid.daemon.baselines import left_behind
 from pfid.daemon.core import EARLIER, Core
 from pfid.daemon.deaths import Deaths
 from pfid.daemon.handed import Handed, sorted_out, stored_name
@@ -21,6 +22,7 @@ from pfid.domain.names import RUN_NAME_MAX_CHARS, RunId, RunName, run_id
 from pfid.domain.run import OperatorStop, Run, RunSource
 from pfid.formats.untrusted import printable
 from pfid.policy import progress
+from pfid.policy.baseline import EarlierRun, believable
 from pfid.wire.control import Ended, HandOver, Register, StopIntent
 
 TEXT_CHARS: Final = 200
@@ -86,11 +88,14 @@ class Registering:
         now_s = self._core.monotonic_s()
         wrapper = run.source is RunSource.WRAPPER
         age_s = max(0.0, self._core.now_s() - run.started_at_s)
+        handed = believable(e for e in request.earlier if e.run_id != run.run_id)
         return TrackedRun(
             run=run,
             registered_s=now_s,
             synthetic=request.synthetic,
             restarts_left=max(0, request.restarts_left),
+            handed=handed,
+            earlier=handed,
             launcher_pid=asked.pid if wrapper and asked.pid > 1 else None,
             progress=progress.begin(now_s - age_s if wrapper else now_s),
         )
@@ -237,8 +242,11 @@ class Registering:
         finally:
             handed.close()
 
-    def ended(self, asked: Asked, request: Ended) -> None:
+    def ended(self, asked: Asked, request: Ended) -> EarlierRun | None:
         """The launcher waited for the process and reports.
+
+        Returns:
+            What the run leaves to later ones, for its owner to keep as well.
 
         Raises:
             RefusalError: saying why not.
@@ -246,6 +254,7 @@ class Registering:
         run = self.find(request.run_id)
         self._yours(asked, run)
         self._deaths.told_by_launcher(run, request.exit_code, request.signal, request.at_s)
+        return left_behind(run)
 
     def stop_intent(self, asked: Asked, request: StopIntent) -> RunId:
         """Somebody says that the run shall end; who it was is the kernel's word.

@@ -121,7 +121,7 @@ class Requests:
             case StopIntent() as request:
                 self._registering.stop_intent(asked, request)
             case Ended() as request:
-                self._registering.ended(asked, request)
+                reply = Done(left=self._registering.ended(asked, request))
             case KeepReferences() as request:
                 self._keep_references(asked, request)
             case ForgetGpu() as request:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from pfid.domain.identity import ProcessIdentity
+from pfid.policy.baseline import EarlierRun
 from pfid.policy.identity import Here, Seen
 from pfid.policy.job_control import Event
 from pfid.policy.rotation import LogSeen, Step
@@ -294,6 +295,14 @@ class Watchers(Protocol):
 
     def files(self, logs: Iterable[RecordedLog], run_id: str) -> RunFiles:
         """The run's files."""
+        ...
+
+    def earlier(self, record: RunRecord) -> Sequence[EarlierRun]:
+        """What the user's earlier runs of the same work left."""
+        ...
+
+    def keep(self, record: RunRecord, left: EarlierRun) -> None:
+        """Keep what a run leaves with the user's own, whoever watches the next one."""
         ...
 
     def in_background(self, work: "Deliver") -> None:

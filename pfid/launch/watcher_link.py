@@ -7,6 +7,7 @@ from typing import Final
 
 from pfid.domain.errors import ControlError
 from pfid.launch.ports import Watchers
+from pfid.policy.baseline import EarlierRun
 from pfid.wire.control import Refused, Register, Registered, Reply, Request, Role
 from pfid.wire.handing import OpenFile
 from pfid.wire.record import RunRecord
@@ -64,7 +65,7 @@ class WatcherLink:
         """
         self._next_try_s = time.monotonic() + self._retry_s
         self._retry_s = min(_RETRY_MAX_S, self._retry_s * 2)
-        request = registration(self._record, files)
+        request = registration(self._record, files, watchers.earlier(self._record))
         reply = self.tell(watchers, request, [pidfd, *(file.descriptor for file in files)])
         self.registered = True
         self._last_error = ""
@@ -102,7 +103,9 @@ class WatcherLink:
         return fresh or refused
 
 
-def registration(record: RunRecord, files: Sequence[OpenFile]) -> Register:
+def registration(
+    record: RunRecord, files: Sequence[OpenFile], earlier: Sequence[EarlierRun] = ()
+) -> Register:
     """What a watcher is told of a run."""
     return Register(
         name=record.name,
@@ -115,6 +118,7 @@ def registration(record: RunRecord, files: Sequence[OpenFile]) -> Register:
         expect_step_s=record.expect_step_s,
         fit=record.fit,
         fingerprint=record.fingerprint,
+        earlier=list(earlier),
         job_id=record.job_id,
         rank=record.rank,
         world_size=record.world_size,

@@ -13,7 +13,7 @@ from typing import Final
 from pfid.domain.errors import ControlError, StateError
 from pfid.launch.ports import RunFiles, Watchers
 from pfid.launch.watcher_link import WatcherLink
-from pfid.wire.control import Ended, HandOver
+from pfid.wire.control import Done, Ended, HandOver
 from pfid.wire.handing import OpenFile
 from pfid.wire.record import RunRecord
 
@@ -182,9 +182,13 @@ class Watching:
 
     def _tell_end(self, link: WatcherLink, ended: Ended) -> None:
         try:
-            link.tell(self._watchers, ended, [], _LAST_WORD_S)
+            reply = link.tell(self._watchers, ended, [], _LAST_WORD_S)
         except ControlError as error:
             self._say(f"{link.title} was not told how {self._record.run_id} ended: {error}")
+            return
+        left = reply.left if isinstance(reply, Done) else None
+        if link is self._daemon and left is not None and left.passed:
+            self._watchers.keep(self._record, left)
 
     def _tell_later(self, ended: Ended) -> None:
         """Register and tell in the background: a run may be shorter than its engine's start.

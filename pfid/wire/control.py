@@ -14,6 +14,7 @@ from msgspec import Meta
 from pfid.domain.errors import WireError
 from pfid.domain.gpu_reference import GpuReference
 from pfid.domain.step_fit import StepFit
+from pfid.policy.baseline import EarlierRun
 
 PROTOCOL: Final = 1
 
@@ -70,6 +71,8 @@ class Register(_Request, tag="register", frozen=True, kw_only=True):
         expect_step_s: from ``--expect-step``.
         fit: how a step grows with its width, as measured before.
         fingerprint: digest of command and declared inputs.
+        earlier: what earlier runs of this name and fingerprint left where the watcher cannot look:
+            those that had an engine of their own.
         job_id: from the scheduler's environment.
         rank: likewise.
         world_size: likewise.
@@ -89,6 +92,7 @@ class Register(_Request, tag="register", frozen=True, kw_only=True):
     expect_step_s: float | None = None
     fit: StepFit | None = None
     fingerprint: str = ""
+    earlier: list[EarlierRun] = []
     job_id: str | None = None
     rank: Small | None = None
     world_size: Small | None = None
@@ -108,7 +112,10 @@ class HandOver(_Request, tag="hand_over", frozen=True, kw_only=True):
 
 
 class Ended(_Request, tag="ended", frozen=True, kw_only=True):
-    """The launcher, being the parent, reports the exit status it waited for."""
+    """The launcher, being the parent, reports the exit status it waited for.
+
+    Answered with Done, which says what the run leaves, as far as it was read by then.
+    """
 
     run_id: str
     exit_code: Small | None
@@ -217,9 +224,16 @@ class Registered(_Reply, tag="registered", frozen=True, kw_only=True):
 
 
 class Done(_Reply, tag="done", frozen=True, kw_only=True):
-    """Carried out."""
+    """Carried out.
+
+    Attributes:
+        detail: what was done, where that is not plain.
+        left: what the run leaves to the baselines of later ones; for its owner to keep, whose
+            next run may have another watcher.
+    """
 
     detail: str = ""
+    left: EarlierRun | None = None
 
 
 class Refused(_Reply, tag="refused", frozen=True, kw_only=True):

@@ -1,5 +1,9 @@
 """What one run leaves in the daemon to the next of its name, its work and its owner."""
 
+import json
+import subprocess
+import sys
+
 import pytest
 
 STEPS = 64
@@ -70,3 +74,69 @@ def test_a_run_that_ended_while_no_daemon_watched_leaves_what_was_known_of_it(bo
     box.kill()  # and what the second is held against outlives the daemon as well
     box.start()
     held_against_the_first(*judged("second", "fail"))
+
+
+@pytest.fixture
+def trainer(box):
+    """Start ``pfid run`` of one command; with the daemon or without, its steps so many seconds."""
+    (box.folder / "train.py").write_text(
+        "import sys, time\n"
+        "from pathlib import Path\n"
+        "ms = Path('ms').read_text()\n"
+        f"for i in range({STEPS} + 1):\n"
+        "    print(f'iter {i}: loss 2.0, time {ms}ms, mfu 1.00%', flush=True)\n"
+        "while not Path('over').exists():\n"
+        "    time.sleep(0.02)\n"
+    )
+    environ = box.environ | {"XDG_STATE_HOME": str(box.folder / "home")}
+    nowhere = {"PFID_SOCKET": str(box.folder / "nowhere.sock")}
+    launchers = []
+
+    def pfid(*arguments, **more):
+        command = [sys.executable, "-P", "-m", "pfid", *arguments]
+        return more.pop("how")(command, cwd=box.folder, env=environ | nowhere, text=True, **more)
+
+    class Started:
+        def __init__(self, seconds, *, with_daemon):
+            (box.folder / "over").unlink(missing_ok=True)
+            (box.folder / "ms").write_text(str(seconds * 1_000))
+            nowhere["PFID_SOCKET"] = str(box.socket if with_daemon else box.folder / "nowhere.sock")
+            self.known = set(self.runs())
+            arguments = ("run", "--name", "train", "--", sys.executable, "train.py")
+            self.launcher = pfid(*arguments, how=subprocess.Popen, stderr=subprocess.DEVNULL)
+            launchers.append(self.launcher)
+
+        def runs(self):
+            return [p.name for p in (box.folder / "home").glob("pfid/*/runs/*")]
+
+        def judged(self, outcome):
+            def look():
+                new = set(self.runs()) - self.known
+                said = new and pfid("show", *new, "--json", how=subprocess.run, stdout=-1).stdout
+                shown = json.loads(said) if said else {"verdicts": []}
+                found = [v for v in shown["verdicts"] if v["check"] == "step_time_regime"]
+                right = bool(found) and found[0]["outcome"] == outcome
+                return right and (found[0], shown["run"]["baseline"])
+
+            return box.until(f"{outcome} of the newest", look, within_s=30.0)
+
+        def end(self):
+            (box.folder / "over").touch()
+            assert self.launcher.wait(20) == 0
+
+    yield Started
+    (box.folder / "over").touch()
+    for launcher in launchers:
+        launcher.wait(20)
+
+
+@pytest.mark.parametrize("with_daemon", [True, False], ids=["by an engine", "by the daemon"])
+def test_who_watched_the_run_before_makes_no_difference(trainer, with_daemon):
+    """What an engine saw the launcher tells the daemon, and keeps itself what a daemon saw."""
+    first = trainer(FAST_S, with_daemon=not with_daemon)
+    first.judged("pass")
+    first.end()
+    second = trainer(SLOW_S, with_daemon=with_daemon)
+    verdict, baseline = second.judged("fail")
+    assert verdict["reason"] == "shifted"
+    assert (baseline["source"], baseline["median"]) == ("earlier_runs", FAST_S)
