@@ -21,7 +21,7 @@ def model_shape(place: Path) -> ModelShape:
     files = read_model([place])
     if files.problems:
         code, said = files.problems[0]
-        raise ModelConfigError(code, said)
+        raise ModelConfigError(code, f"{place}: no model is read there: {said}")
     if files.config is not None:
         return read_config(files.config, files.config_name)
     if files.params is not None:

@@ -13,8 +13,10 @@ from pfid.bootstrap.scaling import sweep_of
 from pfid.bootstrap.step_probe import TINY, StepProbeError, StepSaid
 from pfid.cli.finite import FiniteRange
 from pfid.cli.fit_report import fit_json, print_fit
+from pfid.cli.nd_options import counted_from, nd_facts, nd_json, nd_options
 from pfid.cli.output import Exit, emit_json, facts
 from pfid.cli.probe_loss_head import loss_facts, loss_json, loss_of
+from pfid.cli.profile_accounting import accounted_step, counted_step, work_of
 from pfid.cli.step_options import (
     WIDTHS_OPTION,
     asked_widths,
@@ -26,6 +28,7 @@ from pfid.cli.step_options import (
     step_ask,
     step_options,
 )
+from pfid.cli.trace_accounting import StepWork
 from pfid.cli.trace_reading import ReadTrace, TraceError, read_file
 from pfid.cli.trace_report import Asked, report_of
 from pfid.cli.trace_tables import print_report
@@ -52,6 +55,7 @@ from pfid.cli.trace_tables import print_report
     metavar="FILE",
     help="Keep the trace there.",
 )
+@nd_options
 @click.pass_context
 def command(
     ctx: click.Context, /, target: str, as_json: bool, trace: Path | None, **options: Any
@@ -63,10 +67,13 @@ def command(
 
     Exit codes: 0 measured, 2 usage, 3 no regime can be read, or nothing could be measured.
     """
+    named_model = counted_from(options)
     with tempfile.TemporaryDirectory(prefix="pfid-profile-") as folder:
         place = trace.resolve() if trace is not None else Path(folder) / "step.json"
         said = _measured(target, options, place)
-        kernels = _kernels(place, said)
+        counted = counted_step(said, named_model)
+        kernels = _kernels(place, said, work_of(said, counted))
+    cost, unknown = accounted_step(said, counted)
     timings = timings_of(said)
     found = fit(timings)
     reading = read_regime(timings, found)
@@ -79,6 +86,8 @@ def command(
             "loss_head": head and loss_json(head),
             "kernels": kernels,
             "achieved_flops_per_s": achieved(said),
+            "accounting": nd_json(cost),
+            "accounting_unknown": unknown,
             "sweep_ended": sweep_of(said).stopped,
         }
         emit_json(data)
@@ -87,6 +96,7 @@ def command(
         facts([*run_facts(target, said), *penalty_facts(penalty)])
         facts(loss_facts(head) if head else [("loss head", "not measured: no --loss was named")])
         _print_kernels(kernels, achieved(said))
+        facts(nd_facts(nd_json(cost), unknown))
     ctx.exit(Exit.UNKNOWN if reading.regime is Regime.NONE else Exit.OK)
 
 
@@ -168,7 +178,7 @@ def achieved(said: StepSaid) -> float | None:
     return None
 
 
-def _kernels(place: Path, said: StepSaid) -> dict[str, Any] | None:
+def _kernels(place: Path, said: StepSaid, work: StepWork) -> dict[str, Any] | None:
     """The kernel table of the trace that the probe wrote."""
     profiled = said.of("profiled")
     if not profiled:
@@ -180,7 +190,7 @@ def _kernels(place: Path, said: StepSaid) -> dict[str, Any] | None:
     if not isinstance(read, ReadTrace):
         raise StepProbeError("what the profiler wrote is no trace")
     wall_s = float(profiled[0].get("wall_s") or 0.0)
-    return report_of(read, Asked(wall_ns=max(1, round(wall_s * 1e9))))
+    return report_of(read, Asked(wall_ns=max(1, round(wall_s * 1e9)), work=work))
 
 
 def _print_kernels(kernels: dict[str, Any] | None, rate: float | None) -> None:

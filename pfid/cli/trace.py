@@ -11,7 +11,9 @@ from pfid.analysis.flag_taken import FLAGS
 from pfid.analysis.kernel_launches import Expectation
 from pfid.cli.exit_codes import Exit
 from pfid.cli.finite import FiniteRange
+from pfid.cli.nd_options import counted_from, nd_options
 from pfid.cli.output import emit_json, error
+from pfid.cli.trace_accounting import StepWork
 from pfid.cli.trace_averages import report_of_averages
 from pfid.cli.trace_diff import diff_report, print_diff
 from pfid.cli.trace_reading import ReadTrace, TraceError, read_file
@@ -70,6 +72,14 @@ def command() -> None:
     help="A flag that must be told to have taken; without it those of the run are judged and one "
     "that cannot be told is a note.",
 )
+@nd_options
+@click.option(
+    "--tokens", type=FiniteRange(min=1), metavar="N", help="Tokens of a step here, padding too."
+)
+@click.option("--width", type=click.IntRange(min=1), metavar="N", help="Tokens of a row of it.")
+@click.option(
+    "--steps", type=click.IntRange(min=1), metavar="N", help="Steps traced, where no rows tell."
+)
 def read(files: tuple[str, ...], as_json: bool, by: str | None, **given: Any) -> None:
     """Print kernels and classes of device time, one FILE a rank; tables of key_averages too.
 
@@ -83,6 +93,7 @@ def read(files: tuple[str, ...], as_json: bool, by: str | None, **given: Any) ->
         expectations=tuple(_expectation(text) for text in given["expected"]),
         run=given["run"],
         flags=given["flags"] or FLAGS,
+        work=_work(given),
     )
     reports, unread = [], 0
     for name in files:
@@ -114,6 +125,15 @@ def diff(first: str, second: str, as_json: bool) -> None:
     report = diff_report(*read_both)
     emit_json(report) if as_json else print_diff(report)
     sys.exit(Exit.OK if all(one.table.used for one in read_both) else Exit.UNKNOWN)
+
+
+def _work(given: dict[str, Any]) -> StepWork:
+    return StepWork(
+        counted=counted_from(given),
+        tokens=given["tokens"],
+        width=given["width"],
+        steps=given["steps"],
+    )
 
 
 def _trace(name: str) -> ReadTrace:

@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from pfid.analysis.kernel_closure import LOW_CLOSURE
+from pfid.analysis.nd_accounting import account
+from pfid.cli.nd_options import nd_json
 from pfid.cli.trace_notes import Note
 from pfid.cli.trace_reading import ReadAverages
 from pfid.cli.trace_report import Asked, capability_text, identity_json, us
@@ -55,9 +57,20 @@ def report_of_averages(read: ReadAverages, asked: Asked) -> dict[str, Any]:
         "flops": None
         if flops is None
         else {"total": flops, "per_second": flops / (wall_ns / 1e9) if wall_ns else None},
+        **_accounting(asked),
         "reading": None,
         "notes": [{"code": code, "text": text} for code, text in _notes(table, share)],
     }
+
+
+def _accounting(asked: Asked) -> dict[str, Any]:
+    """By parameters and tokens, where wall clock and steps are given: the table has neither."""
+    work, wall_ns = asked.work, asked.wall_ns
+    if work.counted is None or not work.tokens or not work.steps or not wall_ns:
+        why = "a table of averages takes --model or --parameters, --tokens, --steps and --wall"
+        return {"accounting": None, "accounting_unknown": why}
+    cost = account(work.counted, work.tokens, work.width, wall_ns / 1e9 / work.steps)
+    return {"accounting": nd_json(cost), "accounting_unknown": None}
 
 
 def _classes(named: list[tuple[AverageRow, KernelIdentity]], total_ns: int) -> dict[str, Any]:

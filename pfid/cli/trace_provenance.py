@@ -58,7 +58,7 @@ def flags_of(
 ) -> list[FlagTaken]:
     """Judge the flags that the run was launched with by what the trace launched."""
     manifest = bound.read.manifest
-    why = _not_of_it(bound, trace)
+    why = not_of_it(bound, trace)
     found = []
     for name in wanted:
         requested = manifest.fields.get(name, Field()).requested
@@ -69,7 +69,7 @@ def flags_of(
     return found
 
 
-def _not_of_it(bound: Bound, trace: ReadTrace) -> str:
+def not_of_it(bound: Bound, trace: ReadTrace) -> str:
     """Why a trace is not known to be of the run."""
     manifest = bound.read.manifest
     if bound.read.changed:

@@ -1,7 +1,7 @@
 """What ``pfid trace`` says of one file, as one object (DESIGN, section 9)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pfid.analysis.flag_taken import FLAGS
@@ -15,6 +15,8 @@ from pfid.analysis.kernel_durations import VALUE_ERROR
 from pfid.analysis.kernel_launches import Expectation, Met, count_launches, meet
 from pfid.analysis.kernel_steps import by_step
 from pfid.analysis.kernel_table import KernelTally, in_order
+from pfid.cli.nd_options import nd_json
+from pfid.cli.trace_accounting import StepWork, accounted
 from pfid.cli.trace_notes import Facts, notes
 from pfid.cli.trace_provenance import bind, flags_of, provenance_json
 from pfid.cli.trace_reading import ReadTrace
@@ -32,6 +34,7 @@ class Asked:
         expectations: launches that should be there.
         run: whose trace it is; None for the manifest beside it, if there is one.
         flags: fields of that run's manifest that are judged.
+        work: what a step of it costs.
     """
 
     capability: int | None = None
@@ -39,6 +42,7 @@ class Asked:
     expectations: Sequence[Expectation] = ()
     run: str | None = None
     flags: Sequence[str] = FLAGS
+    work: StepWork = field(default_factory=StepWork)
 
 
 def us(ns: float) -> float:
@@ -59,6 +63,7 @@ def report_of(read: ReadTrace, asked: Asked) -> dict[str, Any]:
     hidden = hidden_communication(table)
     bound = bind(read.name, asked.run)
     flags = [] if bound is None else flags_of(bound, read, launches, asked.flags)
+    cost, unknown = accounted(read, asked.wall_ns, asked.work, bound, _rank(read))
     facts = Facts(
         read=read,
         device=device,
@@ -119,6 +124,8 @@ def report_of(read: ReadTrace, asked: Asked) -> dict[str, Any]:
         },
         "expectations": [expectation_json(one) for one in met],
         "flops": None,
+        "accounting": nd_json(cost),
+        "accounting_unknown": unknown,
         "reading": _reading(read),
         "notes": [{"code": code, "text": text} for code, text in notes(facts)],
     }

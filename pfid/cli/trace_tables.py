@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
+from pfid.cli.nd_options import nd_facts
 from pfid.cli.output import facts, table
 
 KERNELS_SHOWN: Final = 25
@@ -126,6 +127,8 @@ def _facts(report: dict[str, Any]) -> list[tuple[str, str]]:
         rate = report["flops"]["per_second"]
         said = "" if rate is None else f", {rate / 1e12:.3g} TFLOP/s"
         rows.append(("FLOPs recorded", f"{report['flops']['total']:.4g}{said}"))
+    if report["kernels"]:
+        rows += nd_facts(report["accounting"], report["accounting_unknown"])
     if launches and report["kernels"]:
         rows.append(("attention", launches["attention"]))
         rows.append(("experts", launches["experts"]))

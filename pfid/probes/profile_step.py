@@ -5,17 +5,19 @@
 ``STEP_FACTORY`` as for ``scaling``; if it takes ``padding`` (the share of one record that is
 padding), the penalty of padding is measured at the widest width that fits: same shape, mask only,
 both turn by turn. Says what ``scaling`` says, then
-``penalty`` (``padding`` 0 or not), ``loss_head``, and ``profiled`` once a trace is written.
+``penalty`` (``padding`` 0 or not), ``loss_head``, ``model`` (its parameters) where the factory
+returns one, and ``profiled`` once a trace is written.
 """
 
 import argparse
 import time
-from typing import Any, Callable, List
+from typing import Any, Callable, Dict, List
 
 from .channel import say
 from .device import chosen, described, give_back, torch_here, waiting
 from .loss_head import measure
 from .loss_watch import LossWatch
+from .model_size import sizes
 from .scaling import sweep
 from .user_step import Factory, Step, own
 
@@ -41,7 +43,11 @@ def probe(arguments: List[str]) -> None:
             measure(factory.step(shape, wait), watch, asked.repeats, asked.warm)
         give_back(device)
     if asked.trace:
-        kernels(torch, factory.step(shape, wait), device, asked.trace)
+        step = factory.step(shape, wait)
+        counted = sizes(torch, step.model)
+        if counted is not None:
+            say("model", **counted)
+        kernels(torch, step, device, asked.trace, shape)
 
 
 def penalty(factory: Factory, shape: Any, asked: Any, wait: Callable[[], None]) -> None:
@@ -56,7 +62,7 @@ def penalty(factory: Factory, shape: Any, asked: Any, wait: Callable[[], None]) 
             say("penalty", padding=share, seconds=seconds, targets=targets, width=shape["width"])
 
 
-def kernels(torch: Any, step: Step, device: str, path: str) -> None:
+def kernels(torch: Any, step: Step, device: str, path: str, shape: Dict[str, Any]) -> None:
     """Write a trace of some steps; their wall clock is taken in the same run."""
     profiler = torch.profiler
     activities = [profiler.ProfilerActivity.CPU]
@@ -76,7 +82,9 @@ def kernels(torch: Any, step: Step, device: str, path: str) -> None:
                 running.step()
     running.export_chrome_trace(path)
     flops = sum(int(row.flops or 0) for row in running.key_averages())
-    say("profiled", trace=path, steps=PROFILED_STEPS, wall_s=took, flops=flops or None)
+    shaped = {"width": shape["width"], "tokens": shape["width"] * shape["batch"]}
+    said = dict(shaped, steps=PROFILED_STEPS, wall_s=took, flops=flops or None)
+    say("profiled", trace=path, **said)
 
 
 def _parsed(arguments: List[str]) -> Any:

@@ -9,11 +9,13 @@ import pytest
 from click.testing import CliRunner
 
 from pfid.cli.entry import main
+from pfid.cli.profile_accounting import NO_MODEL
 from pfid.probes import (
     device,
     lora_step,
     loss_head,
     loss_watch,
+    model_size,
     profile_step,
     tiny_training,
     user_step,
@@ -21,7 +23,16 @@ from pfid.probes import (
 from pfid.probes.channel import Refused
 
 HERE = Path(__file__).parent
-MODULES = (device, loss_head, loss_watch, lora_step, profile_step, tiny_training, user_step)
+MODULES = (
+    device,
+    loss_head,
+    loss_watch,
+    lora_step,
+    model_size,
+    profile_step,
+    tiny_training,
+    user_step,
+)
 real = pytest.mark.usefixtures("own_training")
 
 
@@ -179,6 +190,16 @@ class TestProfile:
         assert said["loss_head"]["checkpointed"] is True
         assert {note["code"] for note in said["kernels"]["notes"]} == {"cpu_only"}
         assert said["achieved_flops_per_s"] > 0
+        adapters = 2 * ((64 + 192) * 4 + (64 + 64) * 4)
+        base = 2 * (64 * 192 + 192 + 64 * 64 + 64) + 64 * 2_048
+        by_parameters = said["accounting"]
+        assert (by_parameters["parameters"], by_parameters["trained"]) == (
+            base + adapters,
+            adapters,
+        )
+        cost = 2 * 64 * (4 * base + 6 * adapters)
+        assert by_parameters["flops_per_step"] == cost
+        assert by_parameters["flops_per_s"] == cost / by_parameters["seconds_per_step"]
         assert json.loads(trace.read_text())["traceEvents"]
         assert done.exit_code in (0, 3)
 
@@ -191,6 +212,7 @@ class TestProfile:
         done, said = run("profile", "user_training:alone", "--widths", "4,8,16")
         assert said["padding"] is None
         assert said["loss_head"] is None
+        assert (said["accounting"], said["accounting_unknown"]) == (None, NO_MODEL)
         assert done.exit_code in (0, 3)
 
 

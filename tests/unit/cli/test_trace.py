@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from pfid.cli.entry import main
 from pfid.cli.trace import command
 
 CASES = Path(__file__).resolve().parents[4] / "shared" / "cases"
@@ -294,11 +295,97 @@ def test_a_table_of_averages_is_read_and_its_double_count_named(tmp_path):
     lines = ["  ".join(cell.rjust(len(cell)) for cell in one) for one in rows]
     path = tmp_path / "table.txt"
     path.write_text("\n".join([rule, lines[0], rule, *lines[1:], rule]))
-    body, notes = report("--wall", "0.1", path)
+    body, _ = report("--wall", "0.1", path)
+    assert "takes --model or --parameters" in body["accounting_unknown"]
+    cost = ("--parameters", "1000", "--tokens", "50", "--steps", "2")
+    body, notes = report("--wall", "0.1", *cost, path)
+    assert body["accounting"]["flops_per_s"] == pytest.approx(6 * 1_000 * 50 / 0.05)
     assert (body["sum_us"], body["sum_share"], body["union_us"]) == (80_000, 0.8, None)
     assert f"aten::_efficient_attention_forward = {FMHA}" in notes["double_count"]
     assert "25.0%" in notes["names_cut"]
     assert body["kernels"][0]["min_us"] is None
+
+
+CONFIG = {
+    "model_type": "llama", "hidden_size": 64, "num_hidden_layers": 3, "num_attention_heads": 4,
+    "intermediate_size": 128, "vocab_size": 1_000, "tie_word_embeddings": False,
+}  # fmt: skip
+PARAMETERS = 3 * (4 * 64 * 64 + 3 * 64 * 128) + 64 * 1_000
+
+
+def test_what_a_step_achieved_by_its_parameters_stands_beside_the_kernels(trace, tmp_path):
+    (tmp_path / "config.json").write_text(json.dumps(CONFIG))
+    file = trace(*steps(0, 100), row(FMHA, 0, 60), row(GEMM, 100, 90))
+    named = ("--model", tmp_path, "--tokens", "4096", "--width", "512")
+    body, _ = report(*named, file)
+    said = body["accounting"]
+    assert (said["parameters"], said["trained"]) == (PARAMETERS, PARAMETERS)
+    assert (said["tokens_per_step"], said["seconds_per_step"]) == (4_096, 1e-4)
+    assert said["flops_per_s"] == pytest.approx(6 * PARAMETERS * 4_096 / 1e-4)
+    assert said["attention_flops_per_s"] == pytest.approx(12 * 3 * 64 * 512 * 4_096 / 1e-4)
+    assert body["accounting_unknown"] is None
+    shown = " ".join(run(*named, file).stdout.split())
+    assert "by 6ND" in shown
+    assert "TFLOP/s (6ND of" in shown
+
+
+def test_parameters_can_be_given_as_figures_and_a_wall_clock_and_steps_too(trace):
+    given = ("--parameters", "1000", "--trained", "100", "--tokens", "10")
+    width = ("--attention-layers", "2", "--attention-width", "8", "--width", "4")
+    file = trace(row(GEMM, 0, 50))
+    body, _ = report(*given, *width, "--wall", "0.5", "--steps", "2", file)
+    assert body["accounting"]["flops_per_step"] == 10 * (4 * 900 + 6 * 100)
+    assert body["accounting"]["attention_flops_per_step"] == 12 * 2 * 8 * 4 * 10
+    assert body["accounting"]["seconds_per_step"] == 0.25
+    body, _ = report(*given, "--steps", "2", file)
+    assert body["accounting"]["seconds_per_step"] == 25e-6
+    assert body["accounting"]["attention_flops_per_s"] is None
+
+
+@pytest.mark.parametrize(
+    ("given", "events", "why"),
+    [
+        ((), [row(GEMM, 0, 5)], "--tokens of a step, or a run that reported them (--run)"),
+        (("--parameters", "9"), [row(GEMM, 0, 5)], "how many tokens a step has is not told"),
+        (("--parameters", "9", "--tokens", "2"), [row(GEMM, 0, 5)], "--steps N says how many"),
+    ],
+)
+def test_a_figure_that_is_not_known_says_what_it_takes(trace, given, events, why):
+    file = trace(*events)
+    body, _ = report(*given, file)
+    assert body["accounting"] is None
+    assert why in body["accounting_unknown"]
+    assert "by 6ND not known" in " ".join(run(*given, file).stdout.split())
+
+
+def test_a_trace_without_device_rows_achieved_nothing_that_could_be_told(trace):
+    file = trace(row("aten::mm", 0, 5, cat="cpu_op"))
+    body, _ = report("--parameters", "9", "--tokens", "2", "--steps", "1", file, code=3)
+    assert (body["accounting"], body["accounting_unknown"]) == (
+        None,
+        "the trace has no device rows",
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "status", "why"),
+    [
+        (("--model", "/nonexistent"), 3, "/nonexistent"),
+        (("--model", ".", "--parameters", "5"), 2, "name one or the other"),
+        (("--attention-layers", "5"), 2, "belong together"),
+        (("--trained", "5"), 2, "takes --model or --parameters"),
+        (("--parameters", "5", "--trained", "6"), 2, "is more than --parameters"),
+        (("--parameters", "nan"), 2, "no finite number"),
+        (("--parameters", "0"), 2, "not in the range"),
+    ],
+)
+def test_a_model_that_cannot_be_counted_is_refused_before_anything_is_read(
+    tmp_path, given, status, why
+):
+    done = CliRunner().invoke(main, ["trace", *given, str(tmp_path / "absent.json")])
+    assert why in done.output
+    assert "absent.json" not in done.output
+    assert done.exit_code == status
 
 
 def test_a_diff_shows_what_changed_in_a_step(trace):

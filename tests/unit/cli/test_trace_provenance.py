@@ -165,3 +165,49 @@ def test_what_lies_beside_it_and_is_no_manifest_binds_nothing_and_stops_nothing(
     bound, notes, code = read(trace)
     assert (bound, code) == (None, 0)
     assert "no_provenance" in notes
+
+
+def reported(folder, rank, **more):
+    """Step files as a run writes them: a slow first step, then steps of 4,096 tokens."""
+    steps = folder / "steps"
+    steps.mkdir(exist_ok=True)
+    note = {"note": "accounting", "name": "6ND of 1e+09 trained", "peak_flops_per_s": None}
+    lines = [note] + [
+        {"step": n, "seconds": 2.0, "tokens": 4_096, "width": 512, "rank": rank, "pid": 1} | more
+        for n in range(3)
+    ]
+    (steps / f"rank-{rank}.jsonl").write_text("".join(json.dumps(x) + "\n" for x in lines))
+
+
+def accounting(*arguments):
+    done = CliRunner().invoke(command, ["read", "--json", *map(str, arguments)])
+    body = json.loads(done.stdout)
+    return body["accounting"], body["accounting_unknown"]
+
+
+@pytest.mark.parametrize("lines", [1, 2])
+def test_the_runs_own_report_says_what_a_step_costs_under_its_own_name(traced, tmp_path, lines):
+    trace = traced(GEMM, fields={})
+    more = {"flops": lines * 3e12, "tokens": lines * 4_096, "interval_steps": lines}
+    reported(tmp_path, 0, **more)
+    found, unknown = accounting("--steps", "1", "--wall", "2", trace)
+    assert (found["flops_per_s"], found["tokens_per_step"]) == (1.5e12, 4_096)
+    assert found["name"] == "6ND of 1e+09 trained"
+    assert "own report" in found["source"]
+    assert unknown is None
+
+
+def test_tokens_and_width_of_the_run_go_with_a_model_that_is_named(traced, tmp_path):
+    trace = traced(GEMM, fields={})
+    reported(tmp_path, 0)
+    assert "reported no FLOPs" in accounting("--steps", "1", trace)[1]
+    given = ("--parameters", "1000", "--attention-layers", "1", "--attention-width", "8")
+    found, _ = accounting(*given, "--steps", "1", "--wall", "2", trace)
+    assert found["flops_per_step"] == 6 * 1_000 * 4_096
+    assert found["attention_flops_per_step"] == 12 * 8 * 512 * 4_096
+
+
+def test_a_trace_that_is_not_the_runs_takes_nothing_of_its_report(traced, tmp_path):
+    trace = traced(GEMM, fields={}, edit=True)
+    reported(tmp_path, 0, flops=3e12)
+    assert accounting("--steps", "1", trace)[0] is None
