@@ -143,7 +143,7 @@ def _launch(name: str, options: dict[str, Any]) -> "Ran":
     if options["preflight"]:
         from pfid.cli.run_preflight import refuse_unready
 
-        refuse_unready(name, options["spec"], _say)
+        refuse_unready(name, options["command_line"], options["spec"], _say)
     cwd = _cwd()
     logs = options["logs"] or (f"{name.replace('/', '-').lstrip('.') or 'run'}.log",)
     request = LaunchRequest(

@@ -14,8 +14,10 @@ from pfid.domain.errors import LaunchError
 from pfid.domain.outcome import Outcome
 
 
-def refuse_unready(name: str, spec: str | None, say: Callable[[str], None]) -> None:
-    """Return if every pre-launch check lets the run of this name start.
+def refuse_unready(
+    name: str, argv: Sequence[str], spec: str | None, say: Callable[[str], None]
+) -> None:
+    """Return if every pre-launch check lets this command start as the run of this name.
 
     Raises:
         LaunchError: naming what fails and what cannot be told, each with what to do.
@@ -25,6 +27,7 @@ def refuse_unready(name: str, spec: str | None, say: Callable[[str], None]) -> N
     config = ConfigFile(path=config_file(os.environ), required=required).load()
     project = open_project(None if spec is None else Path(spec), os.environ, config)
     project = project.of_spec(with_changes(project.spec, name=name))
+    project = project.about_to_launch(argv, Path.cwd())
     judged = judge_project(project, config)
     if ready(judged) is not Outcome.PASS:
         raise LaunchError("\n".join(["not launched: pfid preflight", *refusals(judged)]))

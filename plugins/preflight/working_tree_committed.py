@@ -1,13 +1,15 @@
 """Fail when the code that would be launched is not the code of a commit.
 
-A manifest names a commit. If tracked files differ from it, if a submodule does, or if an untracked
-file is imported, the commit describes another program than the one that trains, and nobody can
-ever run that again (playbook 4.4). A folder that git refuses to look at, because it belongs to
-somebody else, is neither clean nor dirty.
+A manifest names a commit. If tracked files differ from it, if a submodule does, if an untracked
+file is imported, or if the launched script is one that git does not track (or ignores, or that
+lies outside of the repository), the commit describes another program than the one that trains, and
+nobody can ever run that again (playbook 4.4). A folder that git refuses to look at, because it
+belongs to somebody else, is neither clean nor dirty.
 
-Blind spot: files that git ignores, and code outside the repository; an import whose name is made
-at run time is not seen as one. A commit made after this look is another matter: the launch samples
-the commit again.
+Blind spot: ignored files that are imported, code outside the repository that is not the launched
+script, and imports whose name is made at run time. Which script is launched is known to
+`pfid run --preflight`, or from the spec's `command` or its smoke run; else nobody can say. A commit
+made after this look is another matter: the launch samples the commit again.
 
 When it fires: commit, or put away what is not meant to run. For dubious ownership, launch as the
 owner, or `git config --global --add safe.directory` the folder if you trust it.
@@ -45,6 +47,7 @@ ANSWERS: Final = Answers(
         "uncommitted_changes": (Outcome.FAIL, "tracked files differ from the commit"),
         "submodule_dirty": (Outcome.FAIL, "a submodule differs from what the commit names"),
         "untracked_imported": (Outcome.FAIL, "code that git does not track would be imported"),
+        "untracked_launched": (Outcome.FAIL, "what would be launched is in no commit"),
         "no_repository": (Outcome.FAIL, "no repository: nothing can name the code that would run"),
         "no_commit": (
             Outcome.FAIL,
@@ -74,6 +77,7 @@ class Seen:
     changes: int
     submodules: int
     imported: int | None
+    launched: int
     named: tuple[str, ...] = reported()
     said: str = reported()
 
@@ -85,12 +89,13 @@ def observe(world: World) -> Seen:
     changed = [c for c in git.changes if not c.submodule]
     modules = [c.path for c in git.changes if c.submodule]
     modules += [s.path for s in git.submodules if (s.moved or s.dirty) and s.path not in modules]
-    named = (*(c.path for c in changed), *modules, *(facts.imported or ()))
+    named = (*(c.path for c in changed), *modules, *facts.launched, *(facts.imported or ()))
     return Seen(
         problem=git.problem.value,
         changes=len(changed) or (git.changes_n if git.dirty and not modules else 0),
         submodules=len(modules),
         imported=None if facts.imported is None else len(facts.imported),
+        launched=len(facts.launched),
         named=named[:NAMED_MAX],
         said=git.detail,
     )
@@ -102,6 +107,7 @@ def judge(seen: Seen, _: NoLimits) -> Verdict:
         "changed": (seen.changes, "1"),
         "submodules": (seen.submodules, "1"),
         "untracked_imported": (seen.imported, "1"),
+        "untracked_launched": (seen.launched, "1"),
     }
     if seen.problem:
         return ANSWERS.say(seen.problem, evidence=(seen.said,) if seen.said else ())
@@ -110,6 +116,8 @@ def judge(seen: Seen, _: NoLimits) -> Verdict:
         code = "uncommitted_changes"
     elif seen.submodules:
         code = "submodule_dirty"
+    elif seen.launched:
+        code = "untracked_launched"
     elif seen.imported is None:
         code = "imports_unreadable"
     elif seen.imported:
@@ -131,11 +139,12 @@ def controls(_: NoLimits) -> Iterable[Control]:
     still = GitSubmodule(path="vendor/lib", commit="c", checked_out="c")
     yield _control("submodule as it should be", "committed", dirty=False, submodules=(still,))
     yield _control("ignored untracked file", "committed", dirty=False, untracked=("notes",))
-    for name, code, imported in (
-        ("untracked and imported", "untracked_imported", ("train/new.py",)),
-        ("imports unreadable", "imports_unreadable", None),
+    for name, code, imported, launched in (
+        ("untracked and imported", "untracked_imported", ("train/new.py",), ()),
+        ("untracked and launched", "untracked_launched", (), ("train/new.py",)),
+        ("imports unreadable", "imports_unreadable", None, ()),
     ):
-        facts = TreeFacts(git=CLEAN_REPOSITORY, imported=imported)
+        facts = TreeFacts(git=CLEAN_REPOSITORY, imported=imported, launched=launched)
         yield ANSWERS.control(name, code, project_world(tree=facts))
     for problem in GitProblem:
         if problem is not GitProblem.NONE:

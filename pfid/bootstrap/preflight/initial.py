@@ -76,6 +76,8 @@ _TEMPLATE: Final = """\
 name = {name}
 # The interpreter that trains; everything about libraries is asked there.
 {python}
+# What will be launched (working_tree_committed: its script must be of the commit).
+# command = ["python", "train.py", "--config", "train.toml"]
 # Checks that may be unknown without keeping the launch from being ready.
 optional = []
 

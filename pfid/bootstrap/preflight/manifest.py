@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -13,7 +14,7 @@ from pfid.bootstrap.preflight.project import Project
 from pfid.config.preflight.launched import Smoke
 from pfid.config.preflight.spec import Spec
 from pfid.domain.errors import PfidError
-from pfid.domain.provenance import Field, Manifest
+from pfid.domain.provenance import CommandIdentity, Field, Manifest
 from pfid.policy.provenance_audit import IMPLEMENTATIONS, AuditRow, Standing, audit
 from pfid.policy.timed_steps import timed_steps
 from pfid.spec.ports.preflight import ManifestFacts
@@ -35,6 +36,18 @@ def manifest_facts(project: Project) -> ManifestFacts | None:
     except (PfidError, OSError) as error:
         return ManifestFacts(problem="manifest_unreadable", detail=str(error))
     return _facts(project, smoke, read)
+
+
+def last_launched(project: Project) -> CommandIdentity | None:
+    """What the smoke run started; None where there was none, or nobody can tell."""
+    smoke = project.spec.smoke
+    if smoke is None or not smoke.run:
+        return None
+    with suppress(PfidError, OSError):
+        place = _place(project, smoke)
+        if place is not None and place.exists():
+            return read_manifest(place).manifest.command
+    return None
 
 
 def _place(project: Project, smoke: Smoke) -> Path | None:

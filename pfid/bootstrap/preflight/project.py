@@ -2,7 +2,7 @@
 
 import datetime as dt
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -28,12 +28,16 @@ class Project:
         folder: absolute, of the spec; where training is started.
         environ: what training is started with.
         state: the user's own folder for what is kept between two looks.
+        argv: the command that is about to be launched, where that is known.
+        argv_cwd: from where; the folder itself if None.
     """
 
     spec: Spec
     folder: Path
     state: Path
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    argv: tuple[str, ...] = ()
+    argv_cwd: Path | None = None
 
     def of_spec(self, spec: Spec) -> "Project":
         """The same project, spoken of otherwise."""
@@ -43,6 +47,20 @@ class Project:
     def name(self) -> str:
         """What verdicts call it."""
         return self.spec.name or self.folder.name or "project"
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        """What will be launched: what is about to be, else what the spec says."""
+        return self.argv or tuple(self.spec.command)
+
+    @property
+    def cwd(self) -> Path:
+        """From where."""
+        return self.argv_cwd if self.argv and self.argv_cwd is not None else self.folder
+
+    def about_to_launch(self, argv: Sequence[str], cwd: Path) -> "Project":
+        """The same project, with the command that is about to be launched."""
+        return replace(self, argv=tuple(argv), argv_cwd=cwd)
 
     @property
     def repository(self) -> GitRepository:

@@ -6,6 +6,8 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 from pfid.adapters.untracked_files import untracked_files
+from pfid.bootstrap.preflight.launched_files import launched_files
+from pfid.bootstrap.preflight.manifest import last_launched
 from pfid.bootstrap.preflight.project import Project
 from pfid.spec.ports.git import CHANGES_MAX
 from pfid.spec.ports.preflight import TreeFacts
@@ -17,17 +19,46 @@ FILE_MAX_BYTES: Final = 2_000_000
 def tree_facts(project: Project) -> TreeFacts:
     """Look at the tree."""
     git = project.git
-    files = untracked_files(Path(git.root), git.untracked) if git.root else ()
-    untracked = [path for path in files if path.endswith(".py")]
-    if git.problem.value or not (untracked or git.untracked_n > CHANGES_MAX):
+    if git.problem.value or not git.root:
+        return TreeFacts(git=git)
+    root = Path(git.root)
+    untracked = [path for path in untracked_files(root, git.untracked) if path.endswith(".py")]
+    started = _started(project)
+    if not (untracked or started or git.untracked_n > CHANGES_MAX):
         return TreeFacts(git=git)
     tracked = project.repository.tracked()
-    if tracked is None or git.untracked_n > CHANGES_MAX:
+    if tracked is None:
         return TreeFacts(git=git, imported=None)
-    code = [path for path in tracked if path.endswith(".py")]
-    if len(code) > FILES_MAX:
-        return TreeFacts(git=git, imported=None)
-    return TreeFacts(git=git, imported=imported(Path(git.root), code, untracked))
+    launched = tuple(_untracked_of(started, root, tracked))
+    code = [*(path for path in tracked if path.endswith(".py")), *launched]
+    if git.untracked_n > CHANGES_MAX or len(code) > FILES_MAX:
+        return TreeFacts(git=git, imported=None, launched=launched)
+    others = [path for path in untracked if path not in launched]
+    return TreeFacts(git=git, imported=imported(root, code, others), launched=launched)
+
+
+def _started(project: Project) -> tuple[Path, ...]:
+    """Files that will be launched: of the command that is known, else of the smoke run's."""
+    argv, cwd = project.command, project.cwd
+    if not argv and (last := last_launched(project)) is not None:
+        argv, cwd = last.argv, Path(last.cwd)
+    return launched_files(argv, cwd)
+
+
+def _untracked_of(started: Sequence[Path], root: Path, tracked: Sequence[str]) -> Iterator[str]:
+    """Those that no commit of this repository holds: ignored ones and such outside of it too."""
+    known, top = set(tracked), root.resolve()
+    for path in started:
+        real = path.parent.resolve() / path.name  # a link is tracked as itself
+        name = str(real.relative_to(top)) if real.is_relative_to(top) else str(real)
+        if name not in known and not _in_submodule(real, top):
+            yield name
+
+
+def _in_submodule(path: Path, top: Path) -> bool:
+    """Whether another repository within this one holds it: its own state is looked at apart."""
+    inner = next((p for p in path.parents if (p / ".git").exists()), None)
+    return inner is not None and inner != top and inner.is_relative_to(top)
 
 
 def imported(root: Path, tracked: Sequence[str], untracked: Sequence[str]) -> tuple[str, ...]:

@@ -24,11 +24,14 @@ class Spec(Table, frozen=True, kw_only=True):
     Attributes:
         name: of the run that will be launched.
         python: the training interpreter.
+        command: what will be launched, from the folder of the spec; ``pfid run --preflight`` knows
+            it by itself.
         optional: checks that may be UNKNOWN.
     """
 
     name: Annotated[str, Meta(min_length=1, max_length=RUN_NAME_MAX_CHARS)] = ""
     python: str = ""
+    command: list[str] = field(default_factory=list)
     optional: list[str] = field(default_factory=list)
     tests: Tests | None = None
     cache_key: CacheKey | None = None

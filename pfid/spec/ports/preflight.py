@@ -16,10 +16,12 @@ class TreeFacts:
     Attributes:
         git: as git sees it.
         imported: untracked files that tracked code imports; None if that could not be looked at.
+        launched: files that the command starts and no commit of the repository holds.
     """
 
     git: GitFacts
     imported: tuple[str, ...] | None = ()
+    launched: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

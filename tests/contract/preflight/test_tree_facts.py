@@ -1,5 +1,7 @@
 """Is a real repository seen as it is, and are imports of what git does not track found?"""
 
+import pytest
+
 from pfid.bootstrap.preflight.tree import tree_facts
 
 
@@ -40,3 +42,94 @@ def test_a_changed_file_is_named(repository):
     facts = tree_facts(repository.project())
     assert facts.git.dirty
     assert [c.path for c in facts.git.changes] == ["train/core.py"]
+
+
+def launched(repository, *argv):
+    project = repository.project().about_to_launch(argv, repository.folder)
+    return tree_facts(project).launched
+
+
+TEXTS = {
+    "new.py": "",
+    "own/job.py": "",
+    "own/__main__.py": "",
+    "start.sh": "",
+    "started": "#!/bin/sh\n",
+    "ignored/old.py": "",
+}
+
+
+@pytest.fixture
+def beside(repository):
+    """A repository with files beside it that no commit holds."""
+    repository.write(".gitignore", "ignored\n")
+    repository.write("train.py", "")
+    repository.write("train/__main__.py", "")
+    repository.write("run.sh", "set -e\ncd /tmp # don't\npython \\\n  new.py --x 1\n")
+    repository.write("go", '#!/usr/bin/env bash\nexec python "$HERE/own/job.py"\n').chmod(0o755)
+    repository.commit()
+    for name, text in TEXTS.items():
+        repository.write(name, text).chmod(0o755)
+    return repository
+
+
+@pytest.mark.parametrize(
+    ("argv", "found"),
+    [
+        (("python", "train.py", "--lr", "1"), ()),
+        (("python", "-m", "train"), ()),
+        (("python", "new.py"), ("new.py",)),
+        (("python", "-u", "./own/../new.py"), ("new.py",)),
+        (("torchrun", "--nproc-per-node", "2", "new.py", "--x"), ("new.py",)),
+        (("python", "-m", "own.job"), ("own/job.py",)),
+        (("python", "-m", "own"), ("own/__main__.py",)),
+        (("python", "ignored/old.py"), ("ignored/old.py",)),
+        (("bash", "start.sh"), ("start.sh",)),
+        (("./started",), ("started",)),
+        (("sh", "-c", "cd . && exec python new.py --a b"), ("new.py",)),
+        (("bash", "-lc", "python new.py;"), ("new.py",)),
+        (("accelerate", "launch", "--main=new.py"), ("new.py",)),
+        (("bash", "run.sh"), ("new.py",)),
+        (("./go",), ("own/job.py",)),
+        (("python", "nowhere.py"), ()),
+        (("python", "a\0b.py"), ()),
+    ],
+)
+def test_a_launched_file_that_no_commit_holds_is_named(beside, argv, found):
+    assert launched(beside, *argv) == found
+
+
+def test_a_script_outside_of_the_repository_is_in_no_commit_of_it(beside, tmp_path):
+    script = tmp_path / "elsewhere.py"
+    script.write_text("")
+    assert launched(beside, "python", str(script)) == (str(script),)
+
+
+def test_programs_of_an_environment_are_none_of_the_projects_files(beside):
+    beside.write("ignored/venv/pyvenv.cfg", "")
+    beside.write("ignored/venv/bin/torchrun", "#!/bin/sh\n").chmod(0o755)
+    assert launched(beside, "ignored/venv/bin/torchrun", "train.py") == ()
+
+
+def test_what_an_untracked_script_imports_is_found_with_it(beside):
+    beside.write("new.py", "import beside_it\n")
+    beside.write("beside_it.py", "")
+    facts = tree_facts(beside.project().about_to_launch(("python", "new.py"), beside.folder))
+    assert (facts.launched, facts.imported) == (("new.py",), ("beside_it.py",))
+
+
+def test_the_specs_command_is_looked_at_where_nothing_is_launched(beside):
+    facts = tree_facts(beside.project('command = ["python", "new.py"]\n'))
+    assert facts.launched == ("new.py",)
+
+
+def test_what_a_submodule_holds_is_its_own_repositorys(beside, tmp_path):
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    beside.git("init", "--quiet", str(inner))
+    (inner / "job.py").write_text("")
+    for arguments in (("add", "."), ("commit", "--quiet", "-m", "x")):
+        beside.git("-C", str(inner), *arguments)
+    allowed = ("-c", "protocol.file.allow=always")
+    beside.git(*allowed, "submodule", "--quiet", "add", str(inner), "lib")
+    assert launched(beside, "python", "lib/job.py") == ()

@@ -1,11 +1,13 @@
 """Is the code that would be launched the code of a commit?"""
 
+from dataclasses import replace
+
 import pytest
 from pfid_plugins.preflight.working_tree_committed import judge, observe
 
 from pfid.spec import NoLimits, Outcome
 from pfid.spec.fakes_facts import project_world
-from pfid.spec.fakes_launch import repository
+from pfid.spec.fakes_launch import CLEAN_REPOSITORY, repository
 from pfid.spec.ports.git import GitChange, GitProblem, GitSubmodule
 from pfid.spec.ports.preflight import TreeFacts
 
@@ -58,3 +60,18 @@ def test_every_refusal_of_git_has_its_own_reason_and_is_never_a_pass(problem):
 
 def test_dubious_ownership_is_neither_clean_nor_dirty():
     assert said(problem=GitProblem.DUBIOUS_OWNERSHIP).outcome is Outcome.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("known", "reason"),
+    [
+        ({}, "untracked_launched"),
+        ({"imported": None}, "untracked_launched"),
+        ({"imported": ("new.py",)}, "untracked_launched"),
+        ({"git": replace(CLEAN_REPOSITORY, dirty=True, changes_n=1)}, "uncommitted_changes"),
+    ],
+)
+def test_what_would_be_launched_is_of_the_commit(known, reason):
+    facts = TreeFacts(**{"git": CLEAN_REPOSITORY, "launched": ("train.py",), **known})
+    verdict = judge(observe(project_world(tree=facts)), NoLimits())
+    assert (verdict.reason, verdict.outcome) == (reason, Outcome.FAIL)
