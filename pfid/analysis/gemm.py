@@ -10,7 +10,8 @@ from statistics import median
 from typing import Final
 
 from pfid.analysis.gpu_window import newest_window
-from pfid.analysis.gpu_work import HELD_BACK, Work
+from pfid.analysis.gpu_work import HELD_BACK
+from pfid.analysis.gpu_work_reading import Work
 from pfid.domain.errors import PfidError
 from pfid.domain.gpu import GpuSample
 from pfid.domain.gpu_reference import GpuReference

@@ -6,16 +6,15 @@ limit misleads: 285 W is 95 % of one card and 48 % of another. Power is held aga
 card draws on its own dense GEMM, and against the enforced limit only where nobody measured that.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from typing import Final
 
 from pfid.analysis.gpu_window import GpuWindow
+from pfid.analysis.gpu_work_limits import WorkLimits
+from pfid.analysis.gpu_work_reading import Against, Work, WorkReading
 from pfid.domain.gpu import AbsentReason
 from pfid.domain.gpu_reference import GpuReference
-from pfid.domain.gpu_view import WorkKind
-from pfid.spec.limits import limit
 
 HELD_BACK: Final = ("hw_slowdown", "hw_thermal", "sw_thermal", "hw_power_brake")
 """Reasons by which a card is held back against everybody's will."""
@@ -23,103 +22,6 @@ POWER_CAP: Final = "sw_power_cap"
 """Ordinary at full load; it matters where somebody lowered the limit."""
 DEAD: Final = 0.01
 """Activity below which nothing can have run."""
-WINDOW_S: Final = 60.0
-"""Seconds of a window (DESIGN section 10)."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkLimits:
-    """Limits of DESIGN section 10.
-
-    Attributes:
-        window_s: seconds of readings that are judged together.
-        covered: share of the window that readings must cover.
-        utilization_high: mean utilisation from which a card is busy.
-        utilization_low: up to which it idles.
-        power_high: share of the reference from which power is that of dense work.
-        power_low: share up to which it is not; between the two nothing fails.
-        tensor_high: tensor activity, or achieved over reference FLOP/s, of matrix multiplication.
-        tensor_low: up to which the work is something else (the playbook's run: 27 of 304).
-        full_power: share of the enforced limit at which something must be running.
-        cap_lowered: share of the limit at the reference's time below which it was lowered.
-    """
-
-    window_s: float = limit(WINDOW_S, unit="s", factor=1.25)
-    covered: float = limit(0.75, unit="ratio", factor=1.1)
-    utilization_high: float = limit(0.9, unit="ratio", factor=1.05)
-    utilization_low: float = limit(0.3, unit="ratio", factor=1.1)
-    power_high: float = limit(0.75, unit="ratio", factor=1.05)
-    power_low: float = limit(0.5, unit="ratio", factor=1.05)
-    tensor_high: float = limit(0.25, unit="ratio", factor=1.1)
-    tensor_low: float = limit(0.15, unit="ratio", factor=1.1)
-    full_power: float = limit(0.9, unit="ratio", factor=1.05)
-    cap_lowered: float = limit(0.95, unit="ratio", factor=1.02)
-
-
-class Work(Enum):
-    """What one card does in a window; the value is the reason code of a verdict."""
-
-    MATMUL = "matmul_bound"
-    NO_CLEAR_FAULT = "no_clear_fault"
-    TENSOR_IDLE = "sm_busy_tensor_idle"
-    TENSOR_UNKNOWN = "tensor_activity_unknown"
-    LOW_POWER = "busy_at_low_power"
-    IDLE = "idle"
-    THROTTLED = "throttled"
-    DISAGREE = "sensors_disagree"
-    NO_COMPARISON = "no_comparison"
-    """Neither a reference nor a limit: a power in watts says nothing."""
-    TOO_SHORT = "window_too_short"
-    UNREADABLE = "field_unreadable"
-    NOT_MEASURED = "not_measured_here"
-    """The hardware does not tell utilisation or power; that does not change."""
-
-
-KINDS: Final[Mapping[Work, WorkKind]] = {
-    Work.MATMUL: WorkKind.MATMUL,
-    Work.NO_CLEAR_FAULT: WorkKind.LIGHT,
-    Work.TENSOR_IDLE: WorkKind.NOT_MATMUL,
-    Work.LOW_POWER: WorkKind.LOW_POWER,
-    Work.IDLE: WorkKind.IDLE,
-    Work.THROTTLED: WorkKind.THROTTLED,
-}
-"""In one word for a table; whatever is not here is not known."""
-
-
-class Against(Enum):
-    """What power was held against, as a sentence says it."""
-
-    REFERENCE = "its own dense GEMM"
-    LIMIT = "its enforced limit, as nobody measured its own GEMM"
-    LOWERED_LIMIT = "its enforced limit, which was lowered since its GEMM was measured"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkReading:
-    """The answer for one card.
-
-    Attributes:
-        work: what it does.
-        window: what was summed up.
-        against: what power was held against, None if against nothing.
-        power_share: power over that, None likewise.
-        flops_share: achieved over reference FLOP/s, None if either is not known.
-        fields: names of figures that are missing, where that decided.
-        why: the driver's reasons, or which two sources contradict each other.
-    """
-
-    work: Work
-    window: GpuWindow
-    against: Against | None = None
-    power_share: float | None = None
-    flops_share: float | None = None
-    fields: tuple[str, ...] = ()
-    why: str = ""
-
-    @property
-    def kind(self) -> WorkKind:
-        """In one word."""
-        return KINDS.get(self.work, WorkKind.UNKNOWN)
 
 
 class _Level(Enum):
@@ -244,9 +146,10 @@ class _Case:
         return next((said for contradicts, said in found if contradicts), "")
 
     def held_back(self) -> str:
-        """The driver's reasons why a busy card is held back, "" if it is not."""
-        if not self.busy:
-            return ""
+        """The driver's reasons why a card is held back, "" if it is not.
+
+        However busy it is: one that is held back makes its run wait in every phase.
+        """
         throttle = self.window.throttle or frozenset()
         held = [reason for reason in HELD_BACK if reason in throttle]
         if held:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from pfid.analysis.gpu_window import GAP_MAX_S
-from pfid.analysis.gpu_work import WorkLimits
+from pfid.analysis.gpu_work_limits import WorkLimits
 from pfid.domain.gpu import AbsentReason, PowerSource
 from pfid.domain.gpu_reference import GpuReference
 from pfid.domain.step import Phase
@@ -170,7 +170,9 @@ def _held_back(limits: WorkLimits) -> Iterator[WorkCase]:
     hot = frozenset({"hw_thermal", "hw_slowdown"})
     capped = frozenset({"sw_power_cap"})
     yield _case("hot", "throttled", card(300.0, throttle=hot, reference=own_gemm()))
-    yield _case("hot_and_idle", "waits_by_phase", _resting(hot), moves=moving(phase=Phase.EVAL))
+    yield _case("hot_and_idle", "throttled", _resting(hot), moves=moving(phase=Phase.EVAL))
+    half = card(300.0, utilization=0.6, throttle=hot, reference=own_gemm())
+    yield _case("hot_and_half_busy", "throttled", half)
     yield _case("at_its_limit", "matmul_bound", card(695.0, throttle=capped, reference=own_gemm()))
     ampere = {**NO_GPM, "throttle": capped}
     yield _case("3090_capped_to_200_w", "tensor_activity_unknown", card(198.0, 200.0, **ampere))

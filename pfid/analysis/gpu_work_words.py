@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from pfid.analysis.gpu_work import Work, WorkReading
+from pfid.analysis.gpu_work_reading import Work, WorkReading
 
 REMEDIES: Final[Mapping[str, str]] = {
     Work.TENSOR_UNKNOWN.value: "GPM counters (Hopper and later) or reported FLOPs would tell",

@@ -5,7 +5,8 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from pfid.analysis.gpu_window import newest_window
-from pfid.analysis.gpu_work import WINDOW_S, WorkLimits, classify
+from pfid.analysis.gpu_work import classify
+from pfid.analysis.gpu_work_limits import WINDOW_S, WorkLimits
 from pfid.daemon.gpu_box import GpuBox
 from pfid.daemon.tracked_gpu import TrackedGpu
 from pfid.domain.gpu import NVML

@@ -7,6 +7,10 @@ must agree before a run fails: ``sm_busy_tensor_idle``: busy at full power witho
 step for much longer than ever; ``gpu_starved``: idle in training. ``throttled`` and
 ``sensors_disagree`` are about the card; the latter says nothing about the run.
 
+A phase other than training excuses GPUs that wait, but not for ever: beyond its time without a
+sign of progress a spinning run hangs, and of an idle one nobody knows (``phase_lasts_too_long``;
+``run_stalled`` says that it stands).
+
 Blind spot: before Hopper nothing measures tensor activity, so full power is UNKNOWN unless the run
 reports its FLOP/s. Under MIG, figures of the card are nobody's. On a card shared with others they
 cannot be told apart. What lasts less than a minute is not seen.
@@ -22,12 +26,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from pfid.analysis.gpu_hang_cases import hang_cases
+from pfid.analysis.gpu_hang_cases import hang_cases, waiting_cases
 from pfid.analysis.gpu_presence import age_s, gpus_exist
 from pfid.analysis.gpu_window import newest_window
-from pfid.analysis.gpu_work import Work, WorkLimits, WorkReading, classify
+from pfid.analysis.gpu_work import classify
 from pfid.analysis.gpu_work_cases import WorkCase, card, own_gemm, work_cases
+from pfid.analysis.gpu_work_reading import Work, WorkReading
 from pfid.analysis.gpu_work_words import clauses, figures
+from pfid.analysis.phase_waits import PhaseWaits
 from pfid.domain.names import RunId
 from pfid.domain.run import EndKind, RunEnd, RunState
 from pfid.domain.step import Phase
@@ -55,7 +61,7 @@ BYSTANDER_BYTES: Final = 256 * 1024**2
 ANSWERS: Final = Answers(
     {
         "hung_in_collective": (Outcome.FAIL, "GPUs spin at low power and no step comes any more"),
-        "throttled": (Outcome.FAIL, "a busy GPU is held back"),
+        "throttled": (Outcome.FAIL, "a GPU is held back"),
         "busy_at_low_power": (Outcome.FAIL, "GPUs are busy at a power that does no dense work"),
         "sm_busy_tensor_idle": (Outcome.FAIL, "GPUs are busy at full power without matrix work"),
         "gpu_starved": (Outcome.FAIL, "the run trains and its GPUs idle"),
@@ -68,6 +74,10 @@ ANSWERS: Final = Answers(
         "tensor_activity_unknown": (
             Outcome.UNKNOWN,
             "GPUs are busy at full power; whether with matrix work is not measured",
+        ),
+        "phase_lasts_too_long": (
+            Outcome.UNKNOWN,
+            "GPUs idle in a phase that may, for longer than it does",
         ),
         "phase_unknown": (Outcome.UNKNOWN, "GPUs idle; whether they should work is not known"),
         "holders_unknown": (Outcome.UNKNOWN, "which GPUs the run is on cannot be told"),
@@ -89,18 +99,14 @@ WORST_FIRST: Final = tuple(ANSWERS.sentences)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits(WorkLimits):
-    """Limits of DESIGN section 10, and when a spinning run hangs.
+class Limits(PhaseWaits):
+    """Limits of DESIGN section 10, when a waiting run hangs, and ``fresh_s``.
 
     Attributes:
         fresh_s: how old the newest batch of readings may be.
-        hung_s: seconds without a step from which a spinning run hangs.
-        hung_gaps: likewise, times its own longest gap.
     """
 
     fresh_s: float = limit(30.0, unit="s", factor=1.1)
-    hung_s: float = limit(120.0, unit="s", factor=1.1)
-    hung_gaps: float = limit(3.0, unit="ratio", factor=1.1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,7 +214,7 @@ def _reason(
     if card.shared and reading.work in _OF_THE_RUN:
         return "shared_gpu"
     if reading.work is Work.IDLE:
-        return _idle(seen) if idle_only else Work.NO_CLEAR_FAULT.value
+        return _idle(seen, limits) if idle_only else Work.NO_CLEAR_FAULT.value
     return _spins(seen, limits) if reading.work is Work.LOW_POWER else reading.work.value
 
 
@@ -217,31 +223,37 @@ _OF_THE_RUN: Final = frozenset(
 )
 
 
-def _idle(seen: Seen) -> str:
-    if _rests(seen):
+def _idle(seen: Seen, limits: Limits) -> str:
+    if seen.suspended:
         return "waits_by_phase"
-    return "phase_unknown" if seen.phase is None else "gpu_starved"
+    if seen.phase is None:
+        return "phase_unknown"
+    if not _may_wait(seen):
+        return "gpu_starved"
+    return "waits_by_phase" if _in_time(seen, limits) else "phase_lasts_too_long"
 
 
 def _spins(seen: Seen, limits: Limits) -> str:
-    if _rests(seen):
+    if seen.suspended or (_may_wait(seen) and _in_time(seen, limits)):
         return "waits_by_phase"
-    longest_s = max(limits.hung_s, limits.hung_gaps * seen.longest_s)
-    hung = seen.phase is not None and seen.since_s >= longest_s
+    hung = seen.phase is not None and limits.hangs(seen.since_s, seen.longest_s)
     return "hung_in_collective" if hung else "busy_at_low_power"
 
 
-def _rests(seen: Seen) -> bool:
+def _may_wait(seen: Seen) -> bool:
     """Whether the run claims nothing that needs a GPU: evaluation, checkpoint, before step one."""
-    if seen.suspended:
-        return True
     return seen.phase is not None and (seen.phase is not Phase.TRAIN or not seen.stepped)
+
+
+def _in_time(seen: Seen, limits: Limits) -> bool:
+    return limits.excuses(seen.phase or Phase.TRAIN, seen.since_s, seen.longest_s)
 
 
 def controls(limits: Limits) -> Iterable[Control]:
     """Real captures, both sides of each limit, and whatever has no answer."""
     yield from map(_of_case, work_cases(limits, limits.hung_s))
     yield from map(_of_case, hang_cases(limits.window_s, limits.hung_s, limits.hung_gaps))
+    yield from map(_of_case, waiting_cases(limits.window_s, limits.floors_s()))
     busy = card(seconds=limits.window_s, reference=own_gemm())
     other = GpuHolder(pid=77, memory_bytes=2 * BYSTANDER_BYTES, uid=1001, username="other")
     small = GpuHolder(pid=78, memory_bytes=BYSTANDER_BYTES // 2, uid=0, username="root")

@@ -31,7 +31,8 @@ from scratch_daemon import ScratchDaemon, children, cpu_s
 from pfid.adapters.gpu_worker import pids_are_ours
 from pfid.analysis.gemm import reference_of
 from pfid.analysis.gpu_window import newest_window
-from pfid.analysis.gpu_work import WorkLimits, classify
+from pfid.analysis.gpu_work import classify
+from pfid.analysis.gpu_work_limits import WorkLimits
 from pfid.bootstrap.gemm import IDLE_S, SCRIPT, SIZE, load
 from pfid.bootstrap.gpu_look import OwnLook
 from pfid.cli.gpu_shapes import gpus_json

@@ -12,7 +12,9 @@ from typing import Final
 from pfid.adapters.probe_process import ProbeError
 from pfid.analysis.gemm import NotMeasuredError, burnt, reference_of, why_not_idle
 from pfid.analysis.gpu_window import newest_window
-from pfid.analysis.gpu_work import Work, WorkLimits, classify
+from pfid.analysis.gpu_work import classify
+from pfid.analysis.gpu_work_limits import WorkLimits
+from pfid.analysis.gpu_work_reading import Work
 from pfid.bootstrap.gemm import IDLE_S, SECONDS, SIZE, load
 from pfid.bootstrap.gpu_look import OwnLook
 from pfid.bootstrap.live.session import DrillResult

@@ -59,6 +59,34 @@ def test_cards_and_progress_together(cards, moves, reason):
     assert said(*cards, moves=moves).reason == reason
 
 
+def test_a_phase_excuses_waiting_but_not_for_ever():
+    for phase in (p for p in Phase if p is not Phase.TRAIN):
+        long = moving(since_progress_s=LIMITS.skip_s * 1.01, phase=phase)
+        assert said(V100_HUNG, moves=long).reason == "hung_in_collective"
+        assert said(IDLE, moves=long).outcome is Outcome.UNKNOWN
+    start = moving(since_progress_s=LIMITS.start_s * 1.01, steps_seen=0)
+    assert said(V100_HUNG, moves=start).reason == "hung_in_collective"
+
+
+def test_a_run_that_has_evaluated_longer_before_may_do_so_again():
+    """Three times its own longest gap, whatever the floor."""
+    own = {Phase.EVAL: LIMITS.eval_s}
+    again = moving(since_progress_s=LIMITS.eval_s * 2, phase=Phase.EVAL, longest_gap_s=own)
+    assert said(V100_HUNG, moves=again).reason == "waits_by_phase"
+
+
+@pytest.mark.parametrize("utilization", [0.0, 0.5, 1.0])
+def test_a_card_that_is_held_back_is_so_however_busy_it_is(utilization):
+    held = card(
+        100.0,
+        utilization=utilization,
+        throttle=frozenset({"hw_power_brake"}),
+        sm_activity=utilization / 2,
+        tensor_activity=0.0,
+    )
+    assert said(held).reason == "throttled"
+
+
 @pytest.mark.parametrize("phase", [p for p in Phase if p is not Phase.TRAIN])
 def test_idleness_is_no_fault_outside_training(phase):
     assert said(IDLE, moves=moving(phase=phase)).outcome is Outcome.PASS
@@ -180,12 +208,27 @@ progress = st.none() | st.builds(
     steps_seen=st.integers(0, 3),
     longest_gap_s=st.dictionaries(st.sampled_from(Phase), st.floats(0, 1e3)),
 )
-FAILS_OF_A_RUN = {
-    "hung_in_collective",
-    "busy_at_low_power",
-    "sm_busy_tensor_idle",
-    "gpu_starved",
+SOURCES_OF = {
+    "hung_in_collective": ("utilization", "power_w", "progress"),
+    "busy_at_low_power": ("utilization", "power_w"),
+    "sm_busy_tensor_idle": ("utilization", "power_w", "matrix work"),
+    "gpu_starved": ("utilization", "power_w", "progress"),
 }
+"""Every FAIL about a run, and what must agree before it is said."""
+FIELDS_OF = {"matrix work": ("tensor_activity", "sm_activity")}
+
+
+def without(state, source):
+    """The same card when one source tells nothing."""
+    gone = dict.fromkeys(FIELDS_OF.get(source, (source,)))
+    samples = tuple(dataclasses.replace(s, **gone) for s in state.samples)
+    return dataclasses.replace(state, samples=samples)
+
+
+def said_without(source, state, moves):
+    if source == "progress":
+        return said(state, moves=None).reason
+    return said(without(state, source), moves=moves).reason
 
 
 @given(states=st.lists(cards, min_size=1, max_size=4), moves=progress)
@@ -194,12 +237,43 @@ def test_whatever_the_cards_say_the_answer_is_a_declared_one(states, moves):
     assert ANSWERS.reasons[verdict.reason] is verdict.outcome
 
 
+def test_no_fail_of_a_run_is_left_out_of_what_must_agree():
+    of_the_card = {"throttled", "sensors_disagree"}
+    fails = {code for code, outcome in ANSWERS.reasons.items() if outcome is Outcome.FAIL}
+    assert fails - of_the_card == set(SOURCES_OF)
+    assert all(len(sources) >= 2 for sources in SOURCES_OF.values())
+
+
+FP32 = card(tensor_activity=0.05, reference=own_gemm())
+
+
+@pytest.mark.parametrize(
+    ("state", "moves", "reason", "source"),
+    [
+        pytest.param(state, moves, reason, source, id=f"{reason}-{source}")
+        for state, moves, reason in (
+            (V100_HUNG, STALLED, "hung_in_collective"),
+            (V100_HUNG, TRAINING, "busy_at_low_power"),
+            (FP32, TRAINING, "sm_busy_tensor_idle"),
+            (IDLE, TRAINING, "gpu_starved"),
+        )
+        for source in SOURCES_OF[reason]
+    ],
+)
+def test_no_source_alone_convicts_a_run(state, moves, reason, source):
+    """With each of them the run fails; without any one of them it does not fail for that."""
+    assert said(state, moves=moves).reason == reason
+    left = said_without(source, state, moves)
+    assert left != reason
+    if source != "progress":
+        assert ANSWERS.reasons[left] is not Outcome.FAIL
+
+
 @given(state=cards, moves=progress)
 def test_two_sources_stand_behind_every_fail_of_a_run(state, moves):
-    verdict = said(state, moves=moves)
-    if verdict.reason in FAILS_OF_A_RUN:
-        assert {"utilization", "power"} <= set(verdict.figures)
-        assert verdict.figures["power_share"].value >= 0
+    reason = said(state, moves=moves).reason
+    for source in SOURCES_OF.get(reason, ()):
+        assert said_without(source, state, moves) != reason
 
 
 @given(state=cards, moves=progress, watts=st.floats(0, 400))

@@ -15,7 +15,9 @@ from pfid.analysis.gemm import (
     why_not_idle,
 )
 from pfid.analysis.gpu_window import newest_window
-from pfid.analysis.gpu_work import Against, Work, WorkLimits, classify
+from pfid.analysis.gpu_work import classify
+from pfid.analysis.gpu_work_limits import WorkLimits
+from pfid.analysis.gpu_work_reading import Against, Work
 from pfid.domain.gpu_view import GpuView, HolderView
 from pfid.spec.fakes_gpus import CONTROL_GPU, CONTROL_UUID, gpu_samples
 

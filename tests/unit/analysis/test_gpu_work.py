@@ -7,7 +7,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from pfid.analysis.gpu_window import GpuWindow
-from pfid.analysis.gpu_work import Against, Work, WorkLimits, classify
+from pfid.analysis.gpu_work import classify
+from pfid.analysis.gpu_work_limits import WorkLimits
+from pfid.analysis.gpu_work_reading import Against, Work
 from pfid.domain.gpu import AbsentReason
 from pfid.domain.gpu_view import WorkKind
 from pfid.spec.fakes_gpus import gemm_reference
