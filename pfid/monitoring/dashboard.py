@@ -8,6 +8,9 @@ from typing import Any, Final
 
 FILE: Final = "dashboard.json"
 _VARIABLE: Final = re.compile(r"\$\{?(\w+)(?::\w+)?\}?")
+_LABEL_VALUES: Final = re.compile(
+    r"label_values\((?P<series>\w+)(?:\{(?P<matchers>.*)\})?, (?P<label>\w+)\)"
+)
 STAND_INS: Final = {"job": "pfid", "__rate_interval": "5m", "__range": "6h", "__interval": "1m"}
 
 
@@ -17,10 +20,26 @@ def dashboard_text() -> str:
 
 
 def expressions() -> Iterator[tuple[str, str]]:
-    """Every query of every panel, by the panel's title, variables replaced by what matches all."""
-    for panel in _panels(json.loads(dashboard_text())["panels"]):
+    """Every query of variables and panels, by its title; a variable in it matches everything.
+
+    What a variable asks for is a label: its query finds the series on which that has a value.
+    """
+    board = json.loads(dashboard_text())
+    for variable in board["templating"]["list"]:
+        if variable["type"] == "query":
+            yield f"${variable['name']}", concrete(labelled(variable["query"]))
+    for panel in _panels(board["panels"]):
         for target in panel.get("targets", ()):
             yield panel["title"], concrete(target["expr"])
+
+
+def labelled(query: str) -> str:
+    """``label_values(SERIES, LABEL)`` as PromQL."""
+    found = _LABEL_VALUES.fullmatch(query)
+    if found is None:
+        raise ValueError(f"a variable of the dashboard asks {query!r}, which is no label_values()")
+    inner = ",".join(part for part in (found["matchers"], f'{found["label"]}!=""') if part)
+    return f"{found['series']}{{{inner}}}"
 
 
 def concrete(expr: str) -> str:

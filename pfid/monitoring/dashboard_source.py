@@ -208,6 +208,16 @@ WORDS: Final = {
     "answers": _words(("no", "green"), ("yes", "red")),
     "blind": _words(("no", "green"), ("yes", "orange")),
     "held": _words(("no", "green"), ("held back", "orange")),
+    "kinds": _words(
+        ("idle", "text"),
+        ("matrix work", "green"),
+        ("no matrix work", "red"),
+        ("low power", "orange"),
+        ("held back", "yellow"),
+        ("light", "blue"),
+        ("cannot tell", "purple"),
+        first=1,
+    ),
     "reached": _words(("down", "red"), ("up", "green")),
     "states": _words(
         ("starting", "blue"),

@@ -9,7 +9,7 @@ from typing import Final
 
 from pfid.adapters.page.family import COUNTER, GAUGE, Family, Labels, Spec, shared, untrusted
 from pfid.domain.gpu import THROTTLE_REASONS, GpuSample
-from pfid.domain.gpu_view import GpusView, GpuView
+from pfid.domain.gpu_view import GpusView, GpuView, WorkKind
 
 UP: Final = Spec("pfid_nvml_up", GAUGE, "1 while NVIDIA's driver answers.")
 INFO: Final = Spec("pfid_nvml_info", GAUGE, "Always 1. Versions of driver and library.")
@@ -47,6 +47,9 @@ UNSEEN: Final = Spec(
 )
 THROTTLE: Final = Spec(
     "pfid_gpu_throttle_active", GAUGE, "1 for a reason that holds the clocks now, 0 for the others."
+)
+WORK: Final = Spec(
+    "pfid_gpu_work_kind", GAUGE, "1 for what the GPU was busy with over the last minute, else 0."
 )
 XIDS: Final = Spec(
     "pfid_gpu_xid_errors_total", COUNTER, "Error events; those that matter most from the start."
@@ -102,12 +105,8 @@ def _driver(view: GpusView) -> Iterator[Family]:
 
 
 def _facts(gpus: list[tuple[GpuView, Labels]]) -> Iterator[Family]:
-    info, up, total, reference = (
-        Family(GPU),
-        Family(GPU_UP),
-        Family(TOTAL),
-        Family(REFERENCE_POWER),
-    )
+    specs = (GPU, GPU_UP, TOTAL, REFERENCE_POWER, WORK)
+    info, up, total, reference, work = made = tuple(Family(spec) for spec in specs)
     for gpu, labels in gpus:
         facts = gpu.facts
         info.add(
@@ -124,7 +123,9 @@ def _facts(gpus: list[tuple[GpuView, Labels]]) -> Iterator[Family]:
             total.add_known(facts.memory_total_bytes, labels)
         if gpu.reference is not None:
             reference.add(gpu.reference.power_w, labels)
-    yield from (info, up, total, reference)
+        for kind in WorkKind:
+            work.add(1 if gpu.kind is kind else 0, labels.wider(kind=kind.value))
+    yield from made
 
 
 def _figures(fresh: list[tuple[Labels, GpuSample]]) -> Iterator[Family]:

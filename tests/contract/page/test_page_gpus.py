@@ -6,7 +6,7 @@ import pytest
 
 from pfid.adapters.page import render
 from pfid.domain.gpu import AbsentReason, GpuFacts, GpuSample, PowerSource
-from pfid.domain.gpu_view import AbsentCount, GpusView, GpuView, HolderView, XidCount
+from pfid.domain.gpu_view import AbsentCount, GpusView, GpuView, HolderView, WorkKind, XidCount
 
 UUID = "GPU-5eed0000-0000-0000-0000-000000000000"
 FACTS = GpuFacts(
@@ -52,6 +52,13 @@ def test_what_could_not_be_read_is_absent_and_counted_never_0(box, families, lab
     assert "pfid_gpu_temperature_celsius" not in found
     counted = label(field="tensor_activity", reason="not_supported")
     assert found["pfid_gpu_absent_values_total"] == {counted: 7}
+
+
+def test_every_kind_of_work_is_there_and_one_of_them_is_so(box, families, label):
+    found = shown(box, families, dataclasses.replace(GPU, kind=WorkKind.LOW_POWER))
+    kinds = found["pfid_gpu_work_kind"]
+    assert set(kinds) == {label(kind=k.value, uuid=UUID) for k in WorkKind}
+    assert [k for k, value in kinds.items() if value] == [label(kind="low_power", uuid=UUID)]
 
 
 def test_every_throttle_reason_is_there_as_soon_as_one_can_be_read(box, families, label):

@@ -26,6 +26,7 @@ NOT_ON_A_QUIET_BOX = {
     "Notices that failed",
     "Tokens a second",
     "FLOP/s achieved",
+    "FLOP/s spent on computing again",
     "Share of the stated peak",
     *(panel.title for title, panels in rows() if title == "GPUs" for panel in panels),
 }

@@ -1,11 +1,16 @@
 """What a person meets on the dashboard: each panel says what it is, and what emptiness means."""
 
 import json
+import re
 
 import pytest
 
+from pfid.bootstrap.monitoring import specimen
+from pfid.domain.gpu_view import WorkKind
 from pfid.domain.run import RunState
-from pfid.monitoring.dashboard import dashboard_text
+from pfid.monitoring.dashboard import dashboard_text, expressions, labelled
+from pfid.monitoring.emitted import unknown_selectors
+from pfid.monitoring.selectors import selected
 
 DASHBOARD = json.loads(dashboard_text())
 PANELS = {p["title"]: p for p in DASHBOARD["panels"] if p["type"] != "row"}
@@ -78,3 +83,39 @@ def test_every_state_of_a_run_has_a_figure_a_word_and_a_colour():
         assert f'{value} * pfid_run_state{{job="$job",instance=~"$instance"' in target["expr"]
         assert f'state="{state}"' in target["expr"].split(f"{value} * ")[1].split("}")[0]
     assert len({said["color"] for said in words["options"].values()}) == len(called)
+
+
+def test_every_kind_of_work_has_a_figure_a_word_and_a_colour():
+    panel = PANELS["Kind of GPU work"]
+    (words,) = panel["fieldConfig"]["defaults"]["mappings"]
+    (target,) = panel["targets"]
+    asked = re.findall(r'(\d+) \* pfid_gpu_work_kind\{[^}]*kind="(\w+)"\}', target["expr"])
+    assert [kind for _, kind in asked] == [kind.value for kind in WorkKind]
+    assert {figure for figure, _ in asked} == set(words["options"])
+    said = words["options"].values()
+    assert len({s["text"] for s in said}) == len({s["color"] for s in said}) == len(WorkKind)
+
+
+def test_whoever_chooses_a_run_sees_no_other():
+    """Every series that is about a run is asked for with the runs that were chosen."""
+    runs = {name for name, labels in specimen().labels.items() if "run" in labels}
+    missed = {
+        (panel["title"], selector.name)
+        for panel in PANELS.values()
+        for target in panel["targets"]
+        for selector in selected(target["expr"].replace("$__rate_interval", "5m")).selectors
+        if selector.name in runs and "run" not in {m.label for m in selector.matchers}
+    }
+    assert missed == set()
+    assert {"pfid_check_failing", "pfid_check_unknown", "pfid_run_info"} <= runs
+
+
+def test_variables_are_asked_for_like_panels_and_a_misspelt_label_is_named():
+    asked = dict(expressions())
+    assert asked["$run"] == 'pfid_run_info{job="pfid",instance=~".*",run!=""}'
+    assert {"$job", "$instance", "$run"} == {t for t in asked if t.startswith("$")}
+    misspelt = labelled("label_values(pfid_run_info, rum)")
+    problems = unknown_selectors(misspelt, specimen(), frozenset())
+    assert list(problems) == ["pfid_run_info has no label rum"]
+    with pytest.raises(ValueError, match="no label_values"):
+        labelled("query_result(up)")
