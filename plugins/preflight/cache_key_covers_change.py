@@ -3,16 +3,18 @@
 A cache is a liar when it is read under another meaning than it was made under: a loss mask that was
 not in the key would have trained 813 turns back in, with no error, no other count and a manifest
 that says the mask was applied (playbook 4.1). So the key function itself is driven, in the training
-interpreter: one byte is flipped in a copy of every auxiliary file, at the same path and of the same
-size, and every declared other value is put in; each must change the key. Identical inputs must not,
-also in another process.
+interpreter: in a copy of every auxiliary file one character is changed at its beginning, through
+the middle and at its end, at the same path and of the same size and times, and then its length;
+every constant argument gets another value. Each must change the key. Identical inputs must not: not
+in another process, not under another date, not in another folder.
 
 Blind spot: what the spec does not name. An encoder that changed under the same inputs is covered by
-its version number alone, which somebody has to raise.
+its version number alone, which somebody has to raise. A key that takes samples of a file can miss
+an edit between two of them.
 
-When it fires: hash the content of the file that is named, not its path; see
+When it fires: hash the whole content of the file that is named, not its path, size or date; see
 `pfid.trainer.cache_key`. A key that differs for the same inputs uses `hash()`, a set's order, an
-address or the time.
+address or the time. An argument that means nothing (a number of workers) belongs in `may_stay`.
 """
 
 from collections.abc import Iterable
@@ -49,6 +51,10 @@ ANSWERS: Final = Answers(
             Outcome.FAIL,
             "the cache key differs for identical inputs: a resume would never hit",
         ),
+        "follows_place": (
+            Outcome.FAIL,
+            "the cache key differs for the same content in another folder or of another date",
+        ),
         "nothing_tried": (
             Outcome.UNKNOWN,
             "nothing was changed, so nothing is known of the cache key",
@@ -72,6 +78,7 @@ class Seen:
     unreadable: int
     unstable: int
     unmoved: int
+    followed: int
     tried: int
     said: tuple[str, ...] = reported(default=())
 
@@ -80,13 +87,14 @@ def observe(world: World) -> Seen:
     """Read the facts; never decide."""
     facts = world.cache_key.facts()
     known = facts or CacheKeyFacts()
-    words = (*known.unmoved, *known.unstable, *known.unreadable, known.detail)
+    words = (*known.unmoved, *known.unstable, *known.followed, *known.unreadable, known.detail)
     return Seen(
         configured=facts is not None,
         problem=known.problem,
         unreadable=len(known.unreadable),
         unstable=len(known.unstable),
         unmoved=len(known.unmoved),
+        followed=len(known.followed),
         tried=known.tried,
         said=tuple(word for word in words if word),
     )
@@ -99,6 +107,7 @@ def judge(seen: Seen, _: NoLimits) -> Verdict:
         (seen.problem, bool(seen.problem)),
         ("not_stable", seen.unstable > 0),
         ("not_covered", seen.unmoved > 0),
+        ("follows_place", seen.followed > 0),
         ("file_unreadable", seen.unreadable > 0),
         ("nothing_tried", seen.tried < 1),
     )
@@ -114,6 +123,7 @@ def controls(_: NoLimits) -> Iterable[Control]:
         ("one file, one change", "covers", CacheKeyFacts(tried=1)),
         ("mask left out", "not_covered", CacheKeyFacts(tried=3, unmoved=("mask",))),
         ("other hash seed", "not_stable", CacheKeyFacts(tried=3, unstable=("in another process",))),
+        ("date in it", "follows_place", CacheKeyFacts(tried=3, followed=("mask: another date",))),
         ("mask not there", "file_unreadable", CacheKeyFacts(tried=2, unreadable=("mask",))),
         ("nothing", "nothing_tried", CacheKeyFacts()),
         ("not configured", "not_configured", None),

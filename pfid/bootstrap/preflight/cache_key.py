@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from msgspec.structs import replace
-
 from pfid.bootstrap.preflight.project import Project
 from pfid.config.preflight.asked import CacheKey
 from pfid.spec.ports.preflight import CacheKeyFacts
 from pfid.spec.ports.python import PythonAnswer
 
+FOLDER_MAX_BYTES: Final = 1 << 30
+"""Weights are no auxiliary file: a folder of them is known by its revision."""
 _ONE_SEED: Final = {"PYTHONHASHSEED": "1"}
 _OTHER_SEED: Final = {"PYTHONHASHSEED": "2"}
 
@@ -24,8 +24,11 @@ def cache_key_facts(project: Project) -> CacheKeyFacts | None:
     if key is None:
         return None
     with tempfile.TemporaryDirectory(prefix="pfid-cache-key-") as scratch:
-        files, unreadable = _copies(project, key, Path(scratch))
-        return _driven(project, key, files, unreadable)
+        files, unreadable = _copies(project, key, Path(scratch) / "here")
+        if unreadable:
+            return CacheKeyFacts(unreadable=unreadable)
+        elsewhere, _ = _copies(project, key, Path(scratch) / "elsewhere")
+        return _driven(project, key, (files, elsewhere))
 
 
 def _copies(
@@ -37,81 +40,76 @@ def _copies(
         source = project.path(name)
         copy = scratch / str(at) / source.name
         try:
-            copy.parent.mkdir()
-            shutil.copy2(source, copy)
-            copy.chmod(0o600)
-        except OSError as error:
-            unreadable.append(f"{argument}: {name}: {error.strerror}")
+            copy.parent.mkdir(parents=True)
+            _copy(source, copy)
+        except OSError as error:  # of a folder's files, shutil tells many at once
+            unreadable.append(f"{argument}: {name}: {error.strerror or str(error)[:200]}")
         else:
             files[argument] = str(copy)
     return files, tuple(unreadable)
 
 
+def _copy(source: Path, copy: Path) -> None:
+    """Copy a file or a folder so that it can be changed.
+
+    Raises:
+        OSError: if it cannot be read, or is too large.
+    """
+    if not source.is_dir():
+        shutil.copy2(source, copy)
+        copy.chmod(0o600)
+        return
+    if sum(p.stat().st_size for p in source.rglob("*") if p.is_file()) > FOLDER_MAX_BYTES:
+        raise OSError(0, "a folder of more than 1 GiB")
+    shutil.copytree(source, copy)
+    for place, _, names in os.walk(copy):
+        Path(place).chmod(0o700)
+        for name in names:
+            (Path(place) / name).chmod(0o600)
+
+
 def _driven(
-    project: Project, key: CacheKey, files: Mapping[str, str], unreadable: tuple[str, ...]
+    project: Project,
+    key: CacheKey,
+    copies: tuple[Mapping[str, str], Mapping[str, str]],
 ) -> CacheKeyFacts:
-    if unreadable and not files and not key.must_change:
-        return CacheKeyFacts(unreadable=unreadable)
-    first = _ask(project, key, files, None, _ONE_SEED)
+    first = _ask(project, key, copies, _ONE_SEED, base_only=False)
     if first.said is None:
-        return CacheKeyFacts(
-            problem=first.problem.value, detail=_last_line(first.detail), unreadable=unreadable
-        )
-    doubtful = list(first.said["unmoved"])
-    second = _ask(project, key, files, [], _OTHER_SEED)
+        return CacheKeyFacts(problem=first.problem.value, detail=_last_line(first.detail))
+    second = _ask(project, key, copies, _OTHER_SEED, base_only=True)
     if second.said is None:
         return CacheKeyFacts(problem=second.problem.value, detail=_last_line(second.detail))
-    unmoved = [name for name in doubtful if _is_unmoved(project, key, files, name, first)]
     unstable = [
         *(["again in the same process"] if first.said["base"] != first.said["again"] else []),
         *(["in another process"] if first.said["base"] != second.said["base"] else []),
     ]
     return CacheKeyFacts(
-        unreadable=unreadable,
         unstable=tuple(unstable),
-        unmoved=tuple(unmoved),
+        unmoved=tuple(first.said["stayed"]),
+        # A key that differs each time follows nothing in particular.
+        followed=() if unstable else tuple(first.said["followed"]),
         tried=int(first.said["tried"]),
     )
-
-
-def _is_unmoved(
-    project: Project, key: CacheKey, files: Mapping[str, str], name: str, first: PythonAnswer
-) -> bool:
-    """Change one thing before a process begins: no memory of an earlier call can hide it."""
-    base = (first.said or {}).get("base")
-    if name in key.must_change:
-        changed = {**key.kwargs, name: key.must_change[name]}
-        found = _ask(project, replace(key, kwargs=changed), files, [], _ONE_SEED)
-    else:
-        flip(Path(files[name]))
-        try:
-            found = _ask(project, key, files, [], _ONE_SEED)
-        finally:
-            flip(Path(files[name]))
-    return found.said is None or found.said["base"] == base
-
-
-def flip(path: Path) -> None:
-    """Flip one bit of a file, keeping its times; a second time puts it back."""
-    before, times = path.read_bytes(), path.stat()
-    path.write_bytes(bytes([before[0] ^ 1]) + before[1:] if before else b"\x01")
-    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
 
 
 def _ask(
     project: Project,
     key: CacheKey,
-    files: Mapping[str, str],
-    only: list[str] | None,
+    copies: tuple[Mapping[str, str], Mapping[str, str]],
     more: Mapping[str, str],
+    *,
+    base_only: bool,
 ) -> PythonAnswer:
+    files, elsewhere = copies
     asked: dict[str, Any] = {
         "function": key.function,
         "kwargs": key.kwargs,
         "files": dict(files),
+        "elsewhere": dict(elsewhere),
         "given_as": key.given_as,
         "must_change": key.must_change,
-        "only": only,
+        "may_stay": key.may_stay,
+        "base_only": base_only,
     }
     return project.ask("drive_cache_key", asked, deadline_s=key.deadline_s, more=more)
 

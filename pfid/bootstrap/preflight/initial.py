@@ -87,12 +87,14 @@ optional = []
 {tests}args = []
 {tests}deadline_s = 300
 
-# cache_key_covers_change: your own key function is driven; one byte of each file is flipped.
+# cache_key_covers_change: your own key function is driven; each file is changed in several places,
+# each constant argument gets another value.
 # [cache_key]
 # function = "train.core:encode_cache_key"
 # kwargs = {{ max_seq_len = 16384, encode_version = 3 }}
-# must_change = {{ encode_version = 4 }}
-# files = {{ impersonation_mask = "data/mask.json", chat_template = "chat.jinja" }}
+# must_change = {{ encode_version = 4 }}   # where a value made up will not do
+# may_stay = ["num_workers"]              # arguments that mean nothing
+# files = {{ impersonation_mask = "data/mask.json", tokenizer = "models/base-tokenizer" }}
 # given_as = "path"          # or "sha256", "text", "bytes"
 
 # kwargs_by_name: held against the signature that is installed.

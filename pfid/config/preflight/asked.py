@@ -32,10 +32,11 @@ class CacheKey(Table, frozen=True, kw_only=True):
 
     Attributes:
         function: computes it.
-        kwargs: constant arguments.
-        files: auxiliary files, by argument.
+        kwargs: constant arguments. Each is tried with another value too, and must change the key.
+        files: auxiliary files and folders (a tokenizer's), by argument.
         given_as: what the function is given of a file.
-        must_change: other values of arguments among ``kwargs``, each of which must change the key.
+        must_change: other values of arguments among ``kwargs``, where one made up will not do.
+        may_stay: arguments among ``kwargs`` that mean nothing (a number of workers).
         deadline_s: for all calls.
     """
 
@@ -44,6 +45,7 @@ class CacheKey(Table, frozen=True, kw_only=True):
     files: dict[str, str] = field(default_factory=dict)
     given_as: Literal["path", "sha256", "text", "bytes"] = "path"
     must_change: dict[str, Any] = field(default_factory=dict)
+    may_stay: list[str] = field(default_factory=list)
     deadline_s: Annotated[float, Meta(gt=0, le=3_600)] = 60.0
 
     def problems(self) -> Iterator[str]:
@@ -51,10 +53,13 @@ class CacheKey(Table, frozen=True, kw_only=True):
         for name in self.must_change:
             if name not in self.kwargs:
                 yield f".must_change.{name}: stands in no kwargs: change what is given there"
+        for name in self.may_stay:
+            if name not in self.kwargs or name in self.must_change:
+                yield f".may_stay: {name} stands in no kwargs, or in must_change too"
         for name in self.files:
             if name in self.kwargs:
                 yield f".files.{name}: is among kwargs too"
-        if not self.files and not self.must_change:
+        if not self.files and not set(self.kwargs) - set(self.may_stay):
             yield ": names nothing that must change the key"
 
 

@@ -77,7 +77,8 @@ class CacheKeyFacts:
         detail: its words.
         unreadable: declared files that cannot be read.
         unstable: what was the same and had another key ("again", "in another process").
-        unmoved: arguments whose change left the key as it was.
+        unmoved: changes of a file or an argument that left the key as it was.
+        followed: changes of nothing but a file's date or folder that moved the key.
         tried: how many changes were tried.
     """
 
@@ -86,6 +87,7 @@ class CacheKeyFacts:
     unreadable: tuple[str, ...] = ()
     unstable: tuple[str, ...] = ()
     unmoved: tuple[str, ...] = ()
+    followed: tuple[str, ...] = ()
     tried: int = 0
 
 

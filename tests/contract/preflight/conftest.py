@@ -12,6 +12,8 @@ from pfid.config.preflight.spec import loads_spec
 CODE = """
 import functools
 import hashlib
+import json
+import os
 import pathlib
 import time
 
@@ -44,6 +46,50 @@ def key_of_stat(mask, length):
     return [found.st_size, found.st_mtime_ns, length]
 def key_of_time(mask, length=0):
     return time.time_ns()
+
+
+def key_of_beginning(mask, length=0):
+    return [pathlib.Path(mask).read_bytes()[:40], length]
+
+
+def key_of_end(mask, length=0):
+    return [pathlib.Path(mask).read_bytes()[-40:], length]
+
+
+def key_of_samples(mask, length=0):
+    body = pathlib.Path(mask).read_bytes()
+    return [body[:40], body[-40:], len(body), length]
+
+
+def key_of_size(mask, length=0):
+    return [pathlib.Path(mask).stat().st_size, length]
+
+
+def key_with_date(mask, length=0):
+    return [key_of_content(mask, length), pathlib.Path(mask).stat().st_mtime_ns]
+
+
+def key_with_path(mask, length=0):
+    return [key_of_content(mask, length), str(mask)]
+
+
+def key_of_json(mask, length=0):
+    return [json.loads(pathlib.Path(mask).read_text()), length]
+
+
+def key_dies(mask, length=0):
+    if pathlib.Path(mask).read_bytes()[:1] != b"[":
+        os.kill(os.getpid(), 9)
+    return length
+
+
+def key_of_options(mask, **options):
+    return [key_of_content(mask), sorted((n, v) for n, v in options.items() if n != "workers")]
+
+
+def key_of_folder(mask, length=0):
+    files = sorted(p for p in pathlib.Path(mask).rglob("*") if p.is_file())
+    return [[p.name, p.read_text()] for p in files if p.suffix != ".txt"] + [length]
 
 
 @functools.lru_cache

@@ -20,6 +20,8 @@ def said(facts):
         (CacheKeyFacts(), "nothing_tried"),
         (CacheKeyFacts(tried=2, unmoved=("mask",)), "not_covered"),
         (CacheKeyFacts(tried=2, unstable=("again",), unmoved=("mask",)), "not_stable"),
+        (CacheKeyFacts(tried=2, followed=("mask",)), "follows_place"),
+        (CacheKeyFacts(tried=2, followed=("mask",), unmoved=("mask",)), "not_covered"),
         (CacheKeyFacts(tried=1, unreadable=("mask",)), "file_unreadable"),
         (CacheKeyFacts(problem="python_crashed", tried=1), "python_crashed"),
     ],
