@@ -197,6 +197,19 @@ class GpuBox:
             driver=state.driver,
         )
 
+    def asked(self) -> frozenset[str]:
+        """Samplers that have to answer on this box: NVML, unless all its cards are others'."""
+        others = frozenset(
+            g.source for g in self.gpus.values() if g.source != NVML and g.source in self.samplers
+        )
+        state = self.samplers.get(NVML)
+        nothing = state is None or state.problem in {
+            SamplerProblem.NO_LIBRARY,
+            SamplerProblem.NO_DRIVER,
+        }
+        without = nothing and not self.on_bus and not any(self._of(NVML))
+        return others if others and without else others | {NVML}
+
     def count(self) -> GpuCount | None:
         """Which GPUs there should be; other vendors' are not on NVIDIA's list of the bus."""
         if not self.gpus and self.on_bus is None and self.configured is None:

@@ -1,14 +1,25 @@
 """The GPU port of a world: what is known now, without a call to anything."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
+from pfid.analysis.gpu_presence import age_s
 from pfid.daemon.gpu_box import GpuBox
 from pfid.daemon.tracked_gpu import TrackedGpu
 from pfid.domain.inside import Achieved
 from pfid.domain.verdict import BOX, Entity, EntityKind
 from pfid.spec.fakes_gpus import FixedGpus
-from pfid.spec.ports.gpus import AchievedFlops, GpuCount, GpuState, SamplerFacts
+from pfid.spec.ports.gpus import (
+    AchievedFlops,
+    GpuCount,
+    GpuState,
+    SamplerFacts,
+    SamplerProblem,
+)
+
+
+def _trouble(sampler: SamplerFacts) -> tuple[bool, float]:
+    return sampler.problem is not SamplerProblem.NONE, age_s(sampler)
 
 
 def nothing_reported() -> Achieved | None:
@@ -31,16 +42,25 @@ class LiveGpus:
     note: Callable[[], None] = nobody_notes
 
     def sampler(self) -> SamplerFacts:
-        """How the sampler does that brings the subject's GPU, NVML's for everybody else.
+        """How the sampler does that brings the subject's GPUs; of several, the one in trouble.
 
         What it says changes by time alone, and so do the readings, on a box that has GPUs.
         """
         if self.box.gpus:
             self.note()
+        told = (self.box.facts(self.monotonic_s, name) for name in self._samplers())
+        return max(told, key=_trouble)
+
+    def _samplers(self) -> Collection[str]:
+        """Whose word counts: theirs who bring its GPUs, and the box's for whoever is on none."""
         gpu = self._subject_gpu()
-        if gpu is None:
-            return self.box.facts(self.monotonic_s)
-        return self.box.facts(self.monotonic_s, gpu.source)
+        if gpu is not None:
+            return (gpu.source,)
+        if self.subject.kind is EntityKind.RUN:
+            held = {g.source for g in self.box.gpus.values() if self.subject.id in g.held_by}
+            if held:
+                return held
+        return self.box.asked()
 
     def count(self) -> GpuCount | None:
         """Which GPUs there should be."""

@@ -223,6 +223,61 @@ def test_who_is_where_cannot_be_told_without_a_list_or_with_foreign_numbers(box)
     assert LiveGpus(box, RUN, 10.0).mine() is None
 
 
+AMD = dataclasses.replace(A, uuid="GPU-amd", vendor="amd", pci_bus_id="0000:1a:00.0")
+
+
+def amd_box(*, nvml=SamplerProblem.NO_LIBRARY, read_s=100.0, on_bus=frozenset()):
+    """A card of another vendor, on which the run is; NVML beside it."""
+    box = GpuBox(on_bus=on_bus)
+    box.sampler(NVML, 0.0).problem = nvml
+    box.opened(Opened(sampler="rocm", driver="6"), 0.0)
+    report = Read(sampler="rocm", at_s=100.0, samples=(sample(AMD),), facts=(AMD,))
+    box.read(report, read_s, lambda _: None)
+    box.gpus["GPU-amd"].holders = (CONTROL_HOLDER,)
+    return box
+
+
+def how(box, subject, now_s=101.0):
+    facts = LiveGpus(box, subject, now_s).sampler()
+    return facts.problem, facts.since_success_s
+
+
+@pytest.mark.parametrize("subject", [RUN, BOX, Entity(EntityKind.GPU, "GPU-amd")])
+def test_another_vendors_cards_are_judged_by_the_sampler_that_brings_them(subject):
+    fresh, old = amd_box(), amd_box(read_s=20.0)
+    assert how(fresh, subject) == (SamplerProblem.NONE, 1.0), "and by no NVML that is not there"
+    assert how(old, subject) == (SamplerProblem.NONE, 81.0)
+
+
+def test_a_hung_driver_of_one_vendor_is_no_trouble_of_a_run_on_the_other(box):
+    other = amd_box(nvml=SamplerProblem.HUNG)
+    assert how(other, RUN) == (SamplerProblem.NONE, 1.0)
+    assert how(other, BOX)[0] is SamplerProblem.HUNG
+    box.gpus["GPU-a"].holders = (CONTROL_HOLDER,)
+    box.troubled("rocm", SamplerProblem.HUNG, 11.0)
+    assert how(box, RUN, 11.0) == (SamplerProblem.NONE, 1.0)
+
+
+def test_a_card_on_the_bus_wants_its_library_beside_another_vendors():
+    bus = frozenset({"0000:0a:00.0"})
+    assert how(amd_box(on_bus=bus), BOX)[0] is SamplerProblem.NO_LIBRARY
+
+
+def test_of_two_vendors_the_one_in_trouble_speaks_for_a_run_on_both():
+    box = amd_box(nvml=SamplerProblem.STARTING)
+    box.opened(Opened(sampler=NVML, driver="580"), 0.0)
+    box.read(read(A, facts=(A,)), 50.0, lambda _: None)
+    box.gpus["GPU-a"].holders = (CONTROL_HOLDER,)
+    assert how(box, RUN) == (SamplerProblem.NONE, 51.0)
+
+
+def test_a_box_without_gpus_is_nvmls_to_speak_of():
+    box = GpuBox()
+    assert how(box, BOX)[0] is SamplerProblem.DISABLED
+    box.sampler(NVML, 0.0).problem = SamplerProblem.NO_LIBRARY
+    assert how(box, RUN)[0] is SamplerProblem.NO_LIBRARY
+
+
 def test_a_gpu_and_the_box_are_about_themselves(box):
     gpu = Entity(EntityKind.GPU, "GPU-b")
     assert [s.facts.uuid for s in LiveGpus(box, gpu, 10.0).mine()] == ["GPU-b"]
