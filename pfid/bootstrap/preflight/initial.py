@@ -91,7 +91,7 @@ optional = []
 # each constant argument gets another value.
 # [cache_key]
 # function = "train.core:encode_cache_key"
-# kwargs = {{ max_seq_len = 16384, encode_version = 3 }}
+# kwargs = {{ max_seq_len = 16384, encode_version = 3, num_workers = 8 }}
 # must_change = {{ encode_version = 4 }}   # where a value made up will not do
 # may_stay = ["num_workers"]              # arguments that mean nothing
 # files = {{ impersonation_mask = "data/mask.json", tokenizer = "models/base-tokenizer" }}
