@@ -17,12 +17,15 @@ from typing import Final
 from pfid.adapters.bounded_process import CannotStartError, run_bounded
 from pfid.formats.figure_search import Wanted, figures_in, prefilter
 from pfid.formats.linear_regex import Pattern, PatternError, compile_utf8
+from pfid.formats.table_headers import header_of
 
 FILE_MAX_BYTES: Final = 32 * 1024 * 1024
 SNIFF_BYTES: Final = 8_192
 PLACES_MAX: Final = 10_000
 BATCH_CHARS: Final = 100_000
 RIPGREP_S: Final = 120.0
+NO_DIGIT: Final = "[^0-9]"
+"""To ripgrep a byte that is no text is no letter either, unless it is asked for bytes."""
 LINE_WINDOW: Final = 2_000
 """So much of a very long line, around what the prefilter found, is read as one."""
 VENDORED: Final = frozenset(
@@ -178,7 +181,8 @@ def _by_ripgrep(
     if program is None or environ is None:
         return paths
     options = ["--files-with-matches", "--null", "--text", "--no-config", "--no-messages"]
-    head = [program, *options, "--no-ignore", "--hidden", "--regexp", pattern, "--"]
+    bytewise = pattern.replace(NO_DIGIT, f"(?-u:{NO_DIGIT})")
+    head = [program, *options, "--no-ignore", "--hidden", "--regexp", bytewise, "--"]
     named: set[str] = set()
     for batch in _batches([f"{folder}/{path}" for path in paths]):
         try:
@@ -235,10 +239,12 @@ def _places(
     for match in pattern.finditer(text):
         line += text.count("\n", counted_to, match.start())
         counted_to = match.start()
-        begins = max(text.rfind("\n", 0, match.start()) + 1, match.start() - LINE_WINDOW)
+        starts = text.rfind("\n", 0, match.start()) + 1
+        begins = max(starts, match.start() - LINE_WINDOW)
         ends = text.find("\n", match.start())
         ends = min(len(text) if ends < 0 else ends, match.end() + LINE_WINDOW)
-        for one in figures_in(text[begins:ends], wanted):
+        header = header_of(path, text, begins) if begins == starts else ""
+        for one in figures_in(text[begins:ends], wanted, header):
             if (begins + one.at, one.key) not in seen:
                 seen.add((begins + one.at, one.key))
                 yield Place(path, line, one.key, one.text)

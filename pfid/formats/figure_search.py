@@ -1,4 +1,4 @@
-"""Finds a figure in text however it is written: formats, units, ranges, as a whole number.
+"""Finds a figure in text however it is written: formats, units, ranges, `20k`, `2h05m`, tables.
 
 Two stages. ``prefilter`` is one regular expression that any engine takes; every line that holds one
 of the figures matches it. ``figures_in`` then reads the numbers of such a line and compares values.
@@ -11,7 +11,10 @@ from dataclasses import dataclass
 from decimal import ROUND_DOWN, Context, Decimal
 from typing import Final
 
-from pfid.formats.number_words import Written, joins, numbers_in
+from pfid.formats.durations_written import Lasting, durations_in, parts_pattern
+from pfid.formats.number_words import MULTIPLIERS, Written, joins, numbers_in, within
+from pfid.formats.table_headers import cells_of
+from pfid.formats.unit_names import in_a_name, units_over
 from pfid.formats.units import UNIT_AFTER, UNITS, Unit, spellings, unit_of
 
 _SEPARATORS: Final = "[,_'\u2019\u00a0\u202f\u2009 ]?"
@@ -24,6 +27,23 @@ _EXACT: Final = 1e-9
 _SPELLED_MAX: Final = 80
 _DIGITS_MAX: Final = 9
 """Significant digits that somebody would write a converted figure with."""
+_MULTIPLIED: Final = (0.001, 1e6)
+"""Between which a number stands before a letter that multiplies it."""
+_BETWEEN_ENDS: Final = "([^0-9]{0,6}[0-9][0-9.,]*)?" + _BLANK
+"""What may stand between the first number of a range and the letter behind its second."""
+_TELLING_DIGITS: Final = 3
+"""A share with fewer digits is written so by chance: 0.05 stands in every second file."""
+_WORD_MIN: Final = 4
+_SHARE_WORDS: Final = (
+    *("share", "ratio", "fraction", "rate", "portion", "proportion", "percent", "pct"),
+    *("utilisation", "utilization", "mfu", "accuracy", "probability"),
+)
+_NO_SHARE: Final = re.compile(
+    r"\b(?:loss|lr|learning[ _]rate|eps|epsilon|beta\d?|betas|alpha|gamma|momentum|weight_decay|"
+    r"temperature|top_p|min_p|dropout|version|perplexity)\W{0,4}\Z",
+    re.IGNORECASE,
+)
+"""Names of what is no share, right before a number."""
 _DIGITS_FLOAT: Final = 16
 """Beyond these, the digits of a float are its binary form and nobody's figure."""
 
@@ -36,7 +56,8 @@ class Wanted:
         key: of the claim it belongs to.
         low: the figure, or the lower end of a range.
         high: the upper end; None for a single figure.
-        unit: as the claim writes it; "" for none. A word that is no unit must stand on the line.
+        unit: as the claim writes it; "" for none. A word that is no unit must stand on the line,
+            or over its column.
     """
 
     key: str
@@ -54,23 +75,65 @@ class Spelled:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A line, or a cell of a row with what stands over it."""
+
+    line: str
+    row: str
+    over: str
+
+    @property
+    def about(self) -> str:
+        """Where words may stand that say what a number is."""
+        return f"{self.row} {self.over}"
+
+
 def prefilter(wanted: Iterable[Wanted]) -> str:
     """A regular expression, without look-around, that every spelling matches; "" for none."""
-    parts = {part for one in wanted for value in _forms(one) for part in _digits(value)}
+    figures = list(wanted)
+    parts = {part for one in figures for value in _forms(one) for part in _digits(value)}
+    parts |= {part for one in figures for part in _durations(one)}
     return rf"\b0*({'|'.join(sorted(parts))})" if parts else ""
 
 
-def figures_in(line: str, wanted: Sequence[Wanted]) -> Iterator[Spelled]:
-    """Every wanted figure of one line."""
-    numbers = list(numbers_in(line))
+def figures_in(line: str, wanted: Sequence[Wanted], header: str = "") -> Iterator[Spelled]:
+    """Every wanted figure of one line.
+
+    Args:
+        line: to be read.
+        wanted: figures.
+        header: of the table that the line is a row of; "" if it is none.
+    """
+    for at, cell, over in cells_of(header, line):
+        place = _Place(line=cell, row=line, over=over)
+        for found in _in_cell(place, wanted):
+            yield Spelled(found.key, at + found.at, found.text)
+
+
+def _in_cell(place: _Place, wanted: Sequence[Wanted]) -> Iterator[Spelled]:
+    line = place.line
+    lasting = list(durations_in(line))
+    for one in wanted:
+        for span in _lasting(lasting, one):
+            yield Spelled(one.key, span.start, line[span.start : span.end].strip()[:_SPELLED_MAX])
+    spans = sorted((span.start, span.end) for span in lasting)
+    numbers = [n for n in numbers_in(line) if not within(spans, n.start)]
     for at, number in enumerate(numbers):
         second = numbers[at + 1] if at + 1 < len(numbers) else None
         pair = second if second is not None and _is_range(line, number, second) else None
         for one in wanted:
-            end = _matches(line, number, pair, one)
+            end = _matches(place, number, pair, one)
             if end is not None:
                 text = line[number.start : end].strip()[:_SPELLED_MAX]
                 yield Spelled(one.key, number.start, text)
+
+
+def _lasting(lasting: Iterable[Lasting], one: Wanted) -> Iterator[Lasting]:
+    meant = unit_of(one.unit) if one.unit else None
+    if meant is None or meant.dimension != "time" or one.high is not None:
+        return
+    yield from (span for span in lasting if _equal((span.seconds,), one.low * meant.factor))
 
 
 def is_same_figure(one: Wanted, other: Wanted) -> bool:
@@ -90,51 +153,78 @@ def _is_range(line: str, first: Written, second: Written) -> bool:
     return any(joins(line[end : second.start]) for end in ends)
 
 
-def _matches(line: str, number: Written, pair: Written | None, one: Wanted) -> int | None:
+def _matches(place: _Place, number: Written, pair: Written | None, one: Wanted) -> int | None:
     """Where the spelling ends; None if it is another figure."""
     if one.high is not None:
         if pair is None:
             return None
-        end = _is(line, number, pair, one.low, one.unit)
-        return end if end is not None and _is(line, pair, None, one.high, one.unit) else None
-    return _is(line, number, pair, one.low, one.unit)
+        end = _is(place, number, pair, one.low, one)
+        return end if end is not None and _is(place, pair, None, one.high, one) else None
+    return _is(place, number, pair, one.low, one)
 
 
-def _is(line: str, number: Written, pair: Written | None, value: float, unit: str) -> int | None:
+def _is(
+    place: _Place, number: Written, pair: Written | None, value: float, one: Wanted
+) -> int | None:
     """Where a number of this value and unit ends; the first of a range takes the second's unit."""
+    line, unit = place.line, one.unit
     after = UNIT_AFTER.match(line, number.end)
+    values = number.values
+    if pair is not None and number.many == 1:
+        values = (*values, *(v * pair.many for v in values)) if after is None else values
     if after is None and pair is not None:
         after = UNIT_AFTER.match(line, pair.end)
     written = UNITS.get(re.sub(r"\s", "-", after[1]).lower()) if after is not None else None
     end = after.end() if after is not None else number.end
     meant = unit_of(unit) if unit else None
+    if after is None and _in_a_word(line, number, unit):
+        return None
     if meant is None:
-        fits = _equal(number.values, value) and (not unit or _beside(line, (unit,)))
+        fits = _equal(values, value) and (not unit or _beside(place.about, (unit,)))
         alone = not unit and written is not None and written.dimension != "times"
         return end if fits and not alone else None
     if written is not None:
         same = written.dimension == meant.dimension
-        scaled = value * meant.factor / written.factor
-        return end if same and _equal(number.values, scaled) else None
-    return _named_unit(line, number, value, meant)
+        return end if same and _equal(values, value * meant.factor / written.factor) else None
+    over = units_over(place.over)
+    if over:
+        scaled = [value * meant.factor / u.factor for u in over if u.dimension == meant.dimension]
+        return number.end if any(_equal(values, to) for to in scaled) else None
+    fits = _named_unit(place.row, values, value, meant) or _unwritten(
+        place, number, value, meant, one
+    )
+    return number.end if fits else None
 
 
-def _named_unit(line: str, number: Written, value: float, meant: Unit) -> int | None:
+def _in_a_word(line: str, number: Written, unit: str) -> bool:
+    """`1311a` is a name; only a unit of the claim's own may stand right behind a number."""
+    tail = line[number.end : number.end + 40]
+    letter = tail[:1].isascii() and (tail[:1].isalpha() or tail[:1] == "_")
+    return letter and not (unit and tail.lower().startswith(unit.lower().rstrip("s")))
+
+
+def _named_unit(line: str, values: Iterable[float], value: float, meant: Unit) -> bool:
     """`rebuild_hours = 2`: the unit stands in a name on the line, as a word of its own."""
-    for word in spellings(meant.dimension):
-        scaled = value * meant.factor / UNITS[word].factor
-        if _equal(number.values, scaled) and _in_a_name(line, word):
-            return number.end
-    return None
+    return any(
+        _equal(values, value * meant.factor / UNITS[word].factor) and in_a_name(line, word)
+        for word in spellings(meant.dimension)
+    )
 
 
-def _in_a_name(line: str, word: str) -> bool:
-    """A short unit counts only as the end of a name (`timeout_s`), a long one as any word of it."""
-    if not word.isalpha():
+def _unwritten(place: _Place, number: Written, value: float, meant: Unit, one: Wanted) -> bool:
+    """What people write without a unit: 0.678 for 67.8 %, 609M for megabytes."""
+    base = value * meant.factor
+    if meant.dimension == "size" and number.many > 1:
+        return _equal(
+            (*number.values, *(v / 1e9 for v in number.values if number.many == 1e9)), base
+        )
+    if meant.dimension != "share" or not 0 < base < 1 or not _equal(number.values, base):
         return False
-    before = r"_" if len(word) < 3 else r"(?:_|\b)"
-    pattern = rf"{before}{word}(?:_|\b)" if len(word) >= 3 else rf"{before}{word}\b"
-    return re.search(pattern, line, re.IGNORECASE) is not None
+    if _NO_SHARE.search(place.line, 0, number.start):
+        return False
+    about = (*_SHARE_WORDS, *(w for w in re.split(r"[\W_]+", one.key) if len(w) >= _WORD_MIN))
+    told = len(f"{base:.12g}".partition(".")[2].lstrip("0")) >= _TELLING_DIGITS
+    return told or _beside(place.about, about)
 
 
 def _beside(line: str, words: Iterable[str]) -> bool:
@@ -163,6 +253,23 @@ def _forms(one: Wanted) -> Iterator[float]:
             yield float(f"{value:.{_DIGITS_MAX}g}")
 
 
+def _durations(one: Wanted) -> Iterator[str]:
+    meant = unit_of(one.unit) if one.unit else None
+    if meant is not None and meant.dimension == "time" and math.isfinite(one.low):
+        yield from parts_pattern(abs(one.low) * meant.factor)
+
+
+def _multiplied(size: float) -> Iterator[str]:
+    """The digits that stand before a `k`, or before the second `k` of a range."""
+    for many in sorted(set(MULTIPLIERS.values())):
+        read = float(f"{size / many:.{_DIGITS_MAX}g}")
+        if _equal((read * many,), size) and _MULTIPLIED[0] <= read < _MULTIPLIED[1]:
+            plain = f"{_bare(Decimal(repr(read))):f}"
+            zeros = "0*" if "." in plain else "([.,]0+)?"
+            yield _pattern(plain) + zeros + _BETWEEN_ENDS + "[kKMGBTm]"
+            yield _pattern(plain) + zeros + _BLANK + "-?(thousand|Thousand|Tsd|M|m|b|B|t|T)"
+
+
 def _digits(value: float) -> Iterator[str]:
     """Patterns of the digits of a value, plain and with a power of ten, however many are written.
 
@@ -171,6 +278,7 @@ def _digits(value: float) -> Iterator[str]:
     size = abs(value)
     if not math.isfinite(size):
         return
+    yield from _multiplied(size)
     for rounded in _roundings(size):
         plain = f"{rounded:f}"
         yield _pattern(plain) + ("" if "." in plain else "([^0-9]|$)")

@@ -29,6 +29,7 @@ _TABLE: Final = (
     ("time", 86_400.0, "d day days"),
     ("time", 604_800.0, "week weeks"),
     ("share", 0.01, "% percent per-cent pct"),
+    ("share", 1.0, "ratio share fraction"),
     ("points", 1.0, "pp percentage-point percentage-points"),
     ("size", 1.0, "B byte bytes"),
     ("size", 1e3, "kB"),
@@ -62,7 +63,8 @@ _WORDS: Final = "|".join(
     re.escape(word).replace(r"\-", r"[\s-]") for word in sorted(UNITS, key=len, reverse=True)
 )
 UNIT_AFTER: Final = re.compile(
-    rf"[\])]?(?:[ \t\u00a0\u202f\u2009~-]|\\[,;]){{0,3}}\\?({_WORDS})(?![A-Za-z0-9_/²^])",
+    rf"[\])}}*`$+]{{0,3}}(?:[ \t\u00a0\u202f\u2009~-]|\\[,;]){{0,3}}"
+    rf"[\[({{]?\\?({_WORDS})(?![A-Za-z0-9_/²^])",
     re.IGNORECASE,
 )
 """A unit right behind a number, with what people set between the two."""

@@ -1,10 +1,14 @@
 """Is a superseded figure found wherever it stands, and nothing else?"""
 
+import json
+import os
 import shutil
+import subprocess
+import sys
 
 import pytest
 
-from pfid.adapters.figure_files import search_files, walked
+from pfid.adapters.figure_files import Searched, _by_ripgrep, search_files, walked
 from pfid.bootstrap.preflight import figures
 from pfid.bootstrap.preflight.figures import figures_facts
 from pfid.domain.repository import CHANGES_MAX
@@ -135,30 +139,108 @@ def hours(tmp_path, paths, environ=None):
     return search_files(tmp_path, paths, [Wanted(key="k", low=4.3, unit="h")], environ=environ)
 
 
-def test_ripgrep_and_our_own_reading_agree(tmp_path):
-    lines = ["4.3 h", "x 258 min y", "4,3 hours", "nothing", "14.3 h", "a" * 9000 + " 4.3 h"]
-    for at, line in enumerate(lines):
-        (tmp_path / f"f{at}.txt").write_text(f"first\n{line}\n")
-    paths = [f"f{at}.txt" for at in range(len(lines))]
-    ours = hours(tmp_path, paths)
-    assert [(p.path, p.line) for p in ours.places] == [
-        ("f0.txt", 2),
-        ("f1.txt", 2),
-        ("f2.txt", 2),
-        ("f5.txt", 2),
-    ]
-    fake = tmp_path / "bin"
-    fake.mkdir()
-    rg = fake / "rg"
-    rg.write_text(
-        "#!/bin/sh\n"
-        'while [ "$1" != "--regexp" ]; do shift; done; pattern=$2; shift 3\n'
-        'grep -lZE -e "$(printf %s "$pattern" | sed "s/\\\\\\\\s/[[:space:]]/g")" "$@"\n'
-    )
-    rg.chmod(0o755)
-    theirs = hours(tmp_path, paths, {"PATH": f"{fake}:/usr/bin:/bin"})
-    assert theirs.by == "ripgrep"
+MANY = (
+    Wanted(key="hours", low=4.3, unit="h"),
+    Wanted(key="share", low=67.8, unit="%"),
+    Wanted(key="ends", low=9.49, high=14.07, unit="%"),
+    Wanted(key="steps", low=1311, unit="steps"),
+    Wanted(key="tokens", low=20_000, unit="tokens"),
+    Wanted(key="bare", low=8.85e-8),
+    Wanted(key="large", low=12_345_678_901_234_567_168.0),
+)
+BODIES = (
+    *(b"4.3 h", b"x 258 min y", b"4,3 hours\r\n", b"nothing", b"14.3 h", b"a" * 9000 + b" 4.3 h"),
+    *(b"4h18m", b"PT4H18M", b"4 hours and 18 minutes", b"took 4:18:00", b"4:18 h", b"15,480 s"),
+    *(b"9.49%-14.07%", "9.49\u201314.07 %".encode(), b"[9.49, 14.07] %", b"share: 0.678"),
+    *(b"20k tokens", b"10-20k tokens", b"20 thousand tokens", "1\u202f311 steps".encode()),
+    *("8.85\u00a0\u00d7 10^-8".encode(), "8.85\u3000e-8".encode(), b"8.85e-08\xff", b"\xff 4.3 h"),
+    *("\ufeff4.3 h".encode(), "\u00e94.3 h".encode(), "4.3\u00a0h \u00e9".encode("latin-1")),
+    *(b"1311\xff steps", b"\xc3\x28 4.3 h \xc3\x28", b"4.3 h\x0b\x0c4.3 h", b"\n" * 999 + b"4.3 h"),
+    *(b"12345678901234567168", b"1.2345678901234567168e19", b"00004.3 h", b"4.3\th", b""),
+    *(b"| a | rebuild (h) |\n|---|---|\n| x | 4.3 |\n", b"4.3\nh", b"v4.3 h"),
+    *(b"2026-08-24 04:18:00", "4.3\u2028h".encode(), "\u0664.3 h".encode(), b"4.3 H\x00"),
+    *("4.3 h".encode("utf-16"), b"\xff4.3 h", b"10\xff20k tokens"),
+)  # fmt: skip
+
+
+def written(folder):
+    """A file each, of names that people do give; some a program would take for an option."""
+    names = ["-e.txt", "a b.txt", "\u00e9.txt", "new\nline.txt", ".hidden", "--", "x.md", "x.csv"]
+    for at, body in enumerate(BODIES):
+        path = folder / (names[at] if at < len(names) else f"f{at}.txt")
+        path.write_bytes(body)
+    (folder / "t.csv").write_bytes(b"run,rebuild_h\na,4.3\n")
+    (folder / ".gitignore").write_text("*.txt\n")
+    (folder / ".ignore").write_text("*\n")
+    (folder / ".rgignore").write_text("*\n")
+    return sorted(path.name for path in folder.iterdir() if path.is_file())
+
+
+@pytest.mark.needs("rg")
+def test_real_ripgrep_and_our_own_reading_give_the_same_answers(tmp_path):
+    paths = written(tmp_path)
+    (tmp_path / "ripgreprc").write_text("--max-count=1\n--ignore-case\n")
+    environ = {**os.environ, "RIPGREP_CONFIG_PATH": str(tmp_path / "ripgreprc")}
+    ours = search_files(tmp_path, paths, MANY)
+    theirs = search_files(tmp_path, paths, MANY, environ=environ)
+    assert (ours.by, theirs.by) == ("python", "ripgrep")
     assert theirs.places == ours.places
+    assert (theirs.read, theirs.left_out, theirs.unread) == (ours.read, ours.left_out, ours.unread)
+    assert {place.key for place in ours.places} == {one.key for one in MANY}
+    assert len({place.path for place in ours.places}) == 34
+
+
+@pytest.mark.needs("rg")
+@pytest.mark.parametrize("one", MANY, ids=lambda one: one.key)
+def test_ripgrep_names_no_file_more_than_it_must(tmp_path, one):
+    """It is asked to spare us reading: a pattern that every file matches would spare nothing."""
+    for at in range(50):
+        (tmp_path / f"f{at}.txt").write_text(
+            f"loss 0.{at}1 at step {at} of {at * 977}, {at}:{at}\n"
+        )
+    paths = [f"f{at}.txt" for at in range(50)]
+    named = _by_ripgrep(tmp_path, paths, prefilter([one]), os.environ, Searched())
+    assert len(named) < 5
+
+
+@pytest.mark.needs("rg", "git")
+def test_the_command_says_the_same_with_ripgrep_and_without(told, tmp_path):
+    bare = tmp_path / "bare"
+    bare.mkdir()
+    (bare / "git").symlink_to(shutil.which("git"))
+    told.write("new/later.py", "REBUILD = '4h18m'\n")
+    said = {}
+    for path in (os.environ["PATH"], str(bare)):
+        done = subprocess.run(
+            [sys.executable, "-m", "pfid", "claims", "check", "--json"],
+            cwd=told.folder,
+            env={**os.environ, "PATH": path},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        shown = json.loads(done.stdout)
+        said[shown["searched"].pop("by")] = (done.returncode, shown)
+    assert said.keys() == {"ripgrep", "python"}
+    assert said["ripgrep"] == said["python"]
+    places = [f["where"] for f in said["python"][1]["findings"] if f["code"] == "superseded_stands"]
+    assert places == ["run.sh:2", "new/later.py:1"]
+
+
+def test_a_unit_over_a_column_is_read_in_the_file(tmp_path):
+    table = "text | 1\n\n| run | rebuild (h) |\n|:---|---:|\n| a | 9 |\n| b | 4.3 |\n"
+    other = "| run | rebuild (min) |\n|---|---|\n| b | 4.3 |\n\n| x | (h) |\n"
+    grid = "+---+-------+\n| a | t (h) |\n+===+=======+\n| x |  4.3  |\n+---+-------+\n"
+    tabular = "\\begin{tabular}{lr}\nrun & time (h) \\\\\n\\hline\na & 4.3 \\\\\n"
+    files = {"a.md": table, "b.md": other, "c.rst": grid, "d.tex": tabular,
+             "e.csv": "run,rebuild_h,n\na,4.3,7\n", "f.tsv": "run\tmin\na\t258\n",
+             "g.csv": "run,rebuild_min\na,4.3\n"}  # fmt: skip
+    for name, body in files.items():
+        (tmp_path / name).write_text(body)
+    found = hours(tmp_path, sorted(files))
+    assert [(p.path, p.line) for p in found.places] == [
+        ("a.md", 6), ("c.rst", 4), ("d.tex", 4), ("e.csv", 2), ("f.tsv", 2),
+    ]  # fmt: skip
 
 
 def test_the_quick_engine_lets_every_spelling_through(tmp_path):

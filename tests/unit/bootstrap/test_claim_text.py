@@ -51,7 +51,8 @@ def fallen(text, at):
     )
 
 
-WORDS = st.text(min_size=1).filter(
+LETTERS = st.characters(exclude_categories=["Cs"], exclude_characters="\0")
+WORDS = st.text(LETTERS, min_size=1).filter(
     lambda t: t.strip() and not any(0xD800 <= ord(c) < 0xE000 for c in t)
 )
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
@@ -60,10 +61,10 @@ CLAIMS = st.builds(
     key=WORDS,
     text=WORDS,
     figure=st.none() | NUMBERS | st.lists(NUMBERS, min_size=2, max_size=2).map(sorted),
-    unit=st.text(st.characters(exclude_categories=["Cs"])),
+    unit=st.text(LETTERS),
     date=st.dates(),
     source=st.builds(Source, kind=st.sampled_from(["measured", "derived", "consensus"]), by=WORDS),
-    describes=st.text(st.characters(exclude_categories=["Cs"])),
+    describes=st.text(LETTERS),
     expires=st.none() | st.dates(),
     status=st.sampled_from(["measured", "derived", "negative"]),
     falls=st.lists(WORDS, max_size=2),

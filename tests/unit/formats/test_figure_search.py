@@ -2,9 +2,10 @@
 
 import math
 import re
+from functools import cache
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pfid.formats.figure_search import Wanted, figures_in, prefilter
@@ -21,9 +22,23 @@ HUGE = Wanted(key="k", low=12_345_678_901_234_567_168.0)
 THIRD = Wanted(key="k", low=1 / 3)
 
 
-def found(line, wanted):
-    hits = [one.text for one in figures_in(line, [wanted])]
-    assert not hits or re.search(prefilter([wanted]), line), "the prefilter would miss it"
+QUADRATIC = Wanted(key="attention_quadratic_share", low=67.8, unit="%")
+RATIO = Wanted(key="k", low=0.678, unit="ratio")
+TOKENS = Wanted(key="k", low=20_000, unit="tokens")
+PARAMETERS = Wanted(key="k", low=26e9)
+FOLD = Wanted(key="k", low=2, high=5, unit="x")
+PLAIN = Wanted(key="k", low=1_311)
+RUN_S = Wanted(key="k", low=145.5, unit="s")
+
+
+@cache
+def quick(wanted):
+    return re.compile(prefilter([wanted]))
+
+
+def found(line, wanted, header=""):
+    hits = [one.text for one in figures_in(line, [wanted], header)]
+    assert not hits or quick(wanted).search(line), "the prefilter would miss it"
     return bool(hits)
 
 
@@ -80,6 +95,55 @@ def found(line, wanted):
         (HUGE, "12,345,678,901,234,567,000"),
         (HOURS, "4.29999999999999982236 h"),
         (HOURS, "4.300000000000000000e+00 h"),
+        (HOURS, "4h18m"),
+        (HOURS, "4h18"),
+        (HOURS, "4 h 18 min"),
+        (HOURS, "4 hours and 18 minutes"),
+        (HOURS, "4hrs, 18mins"),
+        (HOURS, "PT4H18M"),
+        (HOURS, "4:18 h"),
+        (HOURS, "it took 4:18:00"),
+        (HOURS, "4h 18m 0s"),
+        (HOURS, "**4.3** hours"),
+        (HOURS, "`4.3` h"),
+        (HOURS, "$4.3$ h"),
+        (HOURS, r"\\SI{4.3}{\\hour}"),
+        (HOURS, "4.3+ hours"),
+        (HOURS, "rebuild (h): 4.3"),
+        (HOURS, "4.3h-5h"),
+        (RUN_S, "2m25.5s"),
+        (RUN_S, "2 min 25.5 s"),
+        (RUN_S, "2:25.5 min"),
+        (RANGE, "9.49%-14.07%"),
+        (RANGE, "9.49 % - 14.07 %"),
+        (RANGE, "9.49%\u201314.07%"),
+        (RANGE, "9.49-14.07%"),
+        (RANGE, "0.0949-0.1407 of all, a share"),
+        (FOLD, "2\u00d7-5\u00d7"),
+        (FOLD, "2\u20135\u00d7"),
+        (FOLD, "2x-5x"),
+        (FOLD, "2x to 5x"),
+        (FOLD, "2 to 5 times"),
+        (QUADRATIC, "0.678 of the step"),
+        (QUADRATIC, "quadratic_share = 0.678"),
+        (QUADRATIC, "0,678"),
+        (QUADRATIC, "67.8%"),
+        (QUADRATIC, "67,8 %"),
+        (RATIO, "67.8 %"),
+        (RATIO, "0.678 of it"),
+        (SHARE, "an MFU of 0.086"),
+        (TOKENS, "20k tokens"),
+        (TOKENS, "20K tokens"),
+        (TOKENS, "20 thousand tokens"),
+        (TOKENS, "tokens: 10-20k"),
+        (TOKENS, "0.02M tokens"),
+        (TOKENS, "20.0k tokens"),
+        (PARAMETERS, "26B"),
+        (PARAMETERS, "26 billion"),
+        (PARAMETERS, "26,000M"),
+        (SIZE, "609M"),
+        (PLAIN, "1.311k"),
+        (PLAIN, "[4.3,1311]"),
     ],
 )
 def test_every_spelling_is_found(wanted, line):
@@ -113,10 +177,83 @@ def test_every_spelling_is_found(wanted, line):
         (SIZE, "609 GB"),
         (SIZE, "609 MiB"),
         (TIMES, "106"),
+        (HOURS, "4h18m30s"),
+        (HOURS, "14h18m"),
+        (HOURS, "[04:18:00] INFO rebuilt"),
+        (HOURS, "2026-08-24 04:18:00 it took long"),
+        (HOURS, "see 4:18"),
+        (Wanted(key="k", low=4, unit="h"), "4 h 18 min"),
+        (Wanted(key="k", low=18, unit="min"), "4 h 18 min"),
+        (RANGE, "9.49%-14.08%"),
+        (FOLD, "2\u00d7-6\u00d7"),
+        (QUADRATIC, "0.0678"),
+        (QUADRATIC, "0.678 s"),
+        (QUADRATIC, "loss=0.678"),
+        (SHARE, "lr 0.086"),
+        (SHARE, "x = 0.086"),
+        (TOKENS, "20 tokens"),
+        (TOKENS, "20M tokens"),
+        (TOKENS, "20kB of tokens"),
+        (Wanted(key="k", low=20, unit="tokens"), "20k tokens"),
+        (Wanted(key="k", low=20), "20k"),
+        (PARAMETERS, "26M"),
+        (PLAIN, "1311abc"),
+        (PLAIN, "f31311a"),
+        (PLAIN, "commit 1311fab"),
+        (PLAIN, "8f14e45f-1311-4c3a-9d0e-123456789abc"),
+        (PLAIN, "#1311"),
+        (PLAIN, "issue 1311"),
+        (PLAIN, "torch==1311"),
+        (PLAIN, "version 1311"),
+        (PLAIN, "https://example.org/1311/x"),
+        (PLAIN, "1311-08-24"),
+        (PLAIN, "10.0.1311.7"),
+        (PLAIN, "port 1311"),
+        (Wanted(key="k", low=2026), "2026-08-24T04:18:00Z"),
+        (Wanted(key="k", low=8), "24.08.2026 or 2026/08/24"),
+        (Wanted(key="k", low=18), "at 04:18"),
     ],
 )
 def test_another_figure_is_not_taken_for_it(wanted, line):
     assert not found(line, wanted)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "header", "row"),
+    [
+        (HOURS, "| run | rebuild (h) |", "| a | 4.3 |"),
+        (HOURS, "| run | rebuild [hours] |", "| a | **4.3** |"),
+        (HOURS, "run | time, h", "a | 4.3"),
+        (HOURS, "| run | time / min |", "| a | 258 |"),
+        (HOURS, "run,rebuild_h,n", "a,4.3,7"),
+        (HOURS, 'run,"rebuild, h",n', '"a, b",4.3,7'),
+        (HOURS, "run\trebuild (s)", "a\t15480"),
+        (HOURS, "run;rebuild (h)", "a;4,3"),
+        (HOURS, "run & rebuild (h) " + r"\\", "a & 4.3 " + r"\\"),
+        (QUADRATIC, "| kernel | share (%) |", "| attention | 67.8 |"),
+        (QUADRATIC, "| kernel | share |", "| attention | 0.678 |"),
+        (SHARE, "| run | MFU % |", "| a | 8.6 |"),
+        (TIMES, "| stale by \u00d7 |", "| 106 |"),
+        (STEPS, "| run | steps |", "| a | 1,311 |"),
+    ],
+)
+def test_a_unit_may_stand_over_the_column(wanted, header, row):
+    assert found(row, wanted, header)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "header", "row"),
+    [
+        (HOURS, "| run (h) | rebuild (min) |", "| 1 | 4.3 |"),
+        (HOURS, "| rebuild (h) | loss |", "| 9 | 4.3 |"),
+        (HOURS, "run,rebuild_s,n", "a,4.3,7"),
+        (HOURS, "| run | rebuild |", "| a | 4.3 |"),
+        (STEPS, "| steps | files |", "| 5 | 1,311 |"),
+        (RANGE, "low %,high %", "9.49,14.07"),
+    ],
+)
+def test_the_unit_of_another_column_is_not_its_own(wanted, header, row):
+    assert not found(row, wanted, header)
 
 
 def test_places_of_several_figures_are_told_apart():
@@ -128,6 +265,90 @@ def test_places_of_several_figures_are_told_apart():
         ("m", 9),
         ("k", 21),
     ]
+
+
+def hours_written(minutes):
+    """Ways in which people write so many minutes, from an hour on."""
+    h, m = divmod(minutes, 60)
+    yield from (f"{h}h{m:02d}m", f"{h}h{m}m", f"{h} h {m} min", f"{h} hours and {m} minutes",
+                f"{h}h{m:02d}", f"PT{h}H{m}M", f"{h}:{m:02d} h", f"{h}h {m}m 0s",
+                f"took {h}:{m:02d}:00", f"{minutes} min", f"{60 * minutes:,} s",
+                f"{60 * minutes / 1000:.2f}k s")  # fmt: skip
+
+
+@settings(max_examples=40)
+@given(st.integers(60, 60 * 999).filter(lambda minutes: minutes % 60))
+def test_every_way_to_write_a_duration_is_found_and_another_is_not(minutes):
+    wanted = Wanted(key="k", low=minutes / 60, unit="h")
+    other = Wanted(key="k", low=(minutes + 1) / 60, unit="h")
+    for written in hours_written(minutes):
+        assert found(f"rebuilt in {written} on 32 workers", wanted), written
+        assert not found(f"rebuilt in {written} on 32 workers", other), written
+
+
+def shares_written(thousandths):
+    share = thousandths / 1000
+    yield from (f"{100 * share:.1f}%", f"{100 * share:.1f} %", f"{100 * share:.1f} percent",
+                f"{100 * share:.1f}".replace(".", ",") + " %", f"a share of {share:.3f}",
+                f"share={share:.3f}", f"{100 * share:.1f}% of it")  # fmt: skip
+
+
+@settings(max_examples=40)
+@given(st.integers(1, 999))
+def test_every_way_to_write_a_share_is_found_and_another_is_not(thousandths):
+    wanted = Wanted(key="k", low=thousandths / 10, unit="%")
+    other = Wanted(key="k", low=(thousandths + 1) / 10, unit="%")
+    for written in shares_written(thousandths):
+        assert found(f"it is {written} here", wanted), written
+        assert not found(f"it is {written} here", other), written
+
+
+@settings(max_examples=40)
+@given(st.integers(1, 9_999), st.sampled_from([1e3, 1e6, 1e9]))
+def test_every_way_to_write_a_large_number_is_found_and_another_is_not(tenths, many):
+    value = tenths / 10 * many
+    letter, word = {1e3: ("k", "thousand"), 1e6: ("M", "million"), 1e9: ("B", "billion")}[many]
+    for written in (f"{tenths / 10}{letter}", f"{tenths / 10} {word}", f"{value:,.0f}",
+                    f"{value:_.0f}", f"{value:.6e}", f"{value:.0f}"):  # fmt: skip
+        assert found(f"over {written} tokens", Wanted(key="k", low=value, unit="tokens")), written
+        other = Wanted(key="k", low=value + many, unit="tokens")
+        assert not found(f"over {written} tokens", other), written
+
+
+ENDS = st.tuples(st.integers(1, 999), st.integers(1, 999)).map(sorted).filter(lambda e: e[0] < e[1])
+
+
+@settings(max_examples=40)
+@given(ENDS, st.sampled_from(["%", "x", "\u00d7", "h", " min", " GB"]),
+       st.sampled_from(["-", "\u2013", " - ", " to ", "\u2014", "..", " \u2026 "]))  # fmt: skip
+def test_every_way_to_write_a_range_is_found_and_another_is_not(ends, unit, joint):
+    low, high = (end / 10 for end in ends)
+    for written in (f"{low}{unit}{joint}{high}{unit}", f"{low}{joint}{high}{unit}"):
+        line = f"between {written} of it"
+        assert found(line, Wanted(key="k", low=low, high=high, unit=unit.strip())), written
+        assert not found(line, Wanted(key="k", low=low, high=high + 0.1, unit=unit.strip()))
+
+
+LOOK_ALIKES = st.one_of(
+    st.dates().map(str),
+    st.datetimes().map(lambda at: at.isoformat(timespec="seconds")),
+    st.times().map(lambda at: f"at {at:%H:%M:%S} it said"),
+    st.uuids().map(str),
+    st.binary(min_size=20, max_size=20).map(bytes.hex).filter(lambda h: not h.isdecimal()),
+    st.tuples(*[st.integers(0, 99)] * 3).map(lambda v: "v{}.{}.{}".format(*v)),
+    st.tuples(*[st.integers(0, 99)] * 3).map(lambda v: "torch=={}.{}.{}".format(*v)),
+    st.integers(0, 9_999).map("#{}".format),
+    st.tuples(*[st.integers(0, 255)] * 4).map(lambda v: "{}.{}.{}.{}".format(*v)),
+    st.integers(0, 9_999).map("https://example.org/runs/{}".format),
+)
+
+
+@given(LOOK_ALIKES, st.data())
+def test_what_only_looks_like_a_figure_is_none(text, data):
+    """Whatever number stands in it, with or without a unit."""
+    digits = data.draw(st.sampled_from(re.findall(r"\d+", text)))
+    wanted = Wanted(key="k", low=float(digits[:15]))
+    assert not list(figures_in(f"see {text} for it", [wanted]))
 
 
 UNITS = st.sampled_from(["s", "min", "h", "%", "MB", "GiB", "W", "x", "tok/s", "steps", ""])
@@ -159,6 +380,7 @@ def test_no_text_breaks_it(text):
     list(figures_in(text, [HOURS, STEPS, SHARE, BARE, RANGE, SIZE, TIMES]))
 
 
+@settings(max_examples=40)
 @given(st.floats(allow_nan=True, allow_infinity=True))
 def test_no_figure_breaks_the_prefilter(value):
     re.compile(prefilter([Wanted(key="k", low=value, unit="h")]))

@@ -1,0 +1,40 @@
+"""Units that stand in names and over columns: `rebuild_hours`, `TIMEOUT_S`, `time (h)`."""
+
+import re
+from functools import cache
+
+from pfid.formats.units import UNITS, Unit
+
+
+def in_a_name(line: str, word: str) -> bool:
+    """Whether a unit stands in a name on a line.
+
+    A short one counts only as the end of a name (`timeout_s`) or in brackets (`time (h)`), a long
+    one as any word of it.
+    """
+    if not word.isalpha():
+        return False
+    return _pattern(word).search(line) is not None
+
+
+def units_over(cell: str) -> tuple[Unit, ...]:
+    """The units that a header names: `rebuild (h)`, `rebuild, h`, `rebuild / h`, `MFU %`."""
+    return tuple(unit for word, unit in UNITS.items() if _stands_over(cell, word)) if cell else ()
+
+
+def _stands_over(cell: str, word: str) -> bool:
+    bare = cell.strip(' *`_|"')
+    return in_a_name(bare, word) or _last(word).search(bare) is not None
+
+
+@cache
+def _pattern(word: str) -> re.Pattern[str]:
+    if len(word) >= 3:
+        return re.compile(rf"(?:_|\b){word}(?:_|\b)", re.IGNORECASE)
+    return re.compile(rf"_{word}\b|[\[(]\s*{word}\s*[\])]", re.IGNORECASE)
+
+
+@cache
+def _last(word: str) -> re.Pattern[str]:
+    """As the last word of a header, in brackets or behind a comma, a stroke or a blank."""
+    return re.compile(rf"(?:\A|[\s,/\[(]){re.escape(word)}[\])]?\Z", re.IGNORECASE)
