@@ -251,13 +251,14 @@ class _File:
         self.reader.formats.append("lm_eval")
         task = lm_eval.task_of(self.path.name) or self.how.family or self.path.stem
         run = self.reader.run_of(task)
+        results = _results_beside(self.path)
+        seed = lm_eval.seed_of(results, task)
         found: list[ResultRecord] = []
         for place, _, data in lines:
             try:
-                found += lm_eval.records_of(data, task, place, run)
+                found += lm_eval.records_of(data, task, place, run, seed)
             except RecordError as error:
                 self._refuse(place, error)
-        results = _results_beside(self.path)
         return Logged(
             records=tuple(lm_eval.merged(found)),
             bad=tuple(self.bad),

@@ -15,6 +15,7 @@ from pfid.formats.results.values import count, score, shown, text, whole
 from pfid.spec.ports.results import Instrument, ResultRecord
 
 SAMPLE_KEYS: Final = frozenset({"doc_id", "doc", "resps", "arguments"})
+SEED: Final = "seed"
 CAPS: Final = ("max_gen_toks", "max_tokens", "max_new_tokens")
 NO_FILTER: Final = "none"
 RESULTS_KEYS: Final = frozenset({"results", "configs", "n-samples"})
@@ -39,7 +40,9 @@ def task_of(name: str) -> str:
     return task if task and date[:2].isdecimal() else stem.removeprefix("samples_")
 
 
-def records_of(data: Any, task: str, place: str, run: int) -> list[ResultRecord]:
+def records_of(
+    data: Any, task: str, place: str, run: int, seed: int | None = None
+) -> list[ResultRecord]:
     """The records of one line.
 
     Args:
@@ -47,6 +50,7 @@ def records_of(data: Any, task: str, place: str, run: int) -> list[ResultRecord]
         task: it belongs to.
         place: of the line.
         run: how many files of the same task came before its own.
+        seed: of the run, where its results file tells it; the line's own goes first.
 
     Raises:
         RecordError: if it cannot be judged.
@@ -58,7 +62,8 @@ def records_of(data: Any, task: str, place: str, run: int) -> list[ResultRecord]
     scores = _scores(data)
     arguments = _arguments(data["arguments"])
     settings = arguments[0][1] if arguments else None
-    cap = _cap(settings) if isinstance(settings, dict) else None
+    own = settings if isinstance(settings, dict) else {}
+    said = _whole(own.get(SEED))
     target = data.get("target")
     return [
         ResultRecord(
@@ -68,7 +73,8 @@ def records_of(data: Any, task: str, place: str, run: int) -> list[ResultRecord]
             prompt=text(arguments[0][0], "prompt") if arguments else "",
             output=answer,
             reference=None if target is None else _reference(target),
-            cap_tokens=cap,
+            seed=seed if said is None else said,
+            cap_tokens=_cap(own),
             scores=scores if i == 0 else {},
             scored=i == 0,
             place=place,
@@ -169,10 +175,7 @@ def instrument_of(results: Mapping[str, Any], task: str) -> Instrument:
     """What a results file says a task was measured with. Never the model: it is what differs."""
     config = _table(results.get("config"))
     of_task = _table(_table(results.get("configs")).get(task))
-    generation = {
-        **_table(of_task.get("generation_kwargs")),
-        **_table(config.get("gen_kwargs")),
-    }
+    generation = _generation(results, task)
     version = results.get("lm_eval_version")
     task_version = _table(results.get("versions")).get(task)
     if task_version is None:
@@ -181,7 +184,9 @@ def instrument_of(results: Mapping[str, Any], task: str) -> Instrument:
     scorer = [f"lm_eval {version}" if version else "", _said(task_version, f"{task} v")]
     scorer += [_said(shots, "shots ")]
     decoding = json.dumps(
-        {k: v for k, v in generation.items() if k not in CAPS}, sort_keys=True, default=str
+        {k: v for k, v in generation.items() if k not in (*CAPS, SEED)},
+        sort_keys=True,
+        default=str,
     )
     seat = (
         config.get("model"),
@@ -195,6 +200,44 @@ def instrument_of(results: Mapping[str, Any], task: str) -> Instrument:
         max_tokens=_cap(generation),
         seat=" ".join(str(part) for part in seat if part) if config.get("model") else None,
     )
+
+
+def seed_of(results: Mapping[str, Any], task: str) -> int | None:
+    """The seed that the sampler of a run was given, or was meant to be given.
+
+    What is sent with each request goes before what the engine was started with, and that before the
+    harness's own ``--seed``, which some engines never see: then outputs do not depend on it, and
+    ``trip_point_outside_jitter`` says so.
+    """
+    config = _table(results.get("config"))
+    places = (
+        _generation(results, task).get(SEED),
+        _arguments_of_model(config.get("model_args")).get(SEED),
+        config.get("torch_seed"),
+        config.get("random_seed"),
+    )
+    return next((seed for seed in map(_whole, places) if seed is not None), None)
+
+
+def _generation(results: Mapping[str, Any], task: str) -> dict[str, Any]:
+    of_task = _table(_table(results.get("configs")).get(task))
+    given = _table(results.get("config")).get("gen_kwargs")
+    return {**_table(of_task.get("generation_kwargs")), **_arguments_of_model(given)}
+
+
+def _arguments_of_model(value: Any) -> Mapping[str, Any]:
+    """Arguments as a table, or as the command line has them: ``pretrained=x,seed=3``."""
+    if not isinstance(value, str):
+        return _table(value)
+    pairs = (part.partition("=") for part in value.split(","))
+    return {name.strip(): told.strip() for name, _, told in pairs}
+
+
+def _whole(value: Any) -> int | None:
+    try:
+        return whole(value, SEED)
+    except RecordError:
+        return None
 
 
 def declared_of(results: Mapping[str, Any], task: str) -> int | None:

@@ -45,9 +45,7 @@ metadata: {{version: 1.0}}
 
 
 def main(folder):
-    """Evaluate both tasks and save every sample."""
-    from lm_eval import simple_evaluate
-    from lm_eval.loggers import EvaluationTracker
+    """Evaluate both tasks and save every sample; then one of them under several seeds."""
     from lm_eval.tasks import TaskManager
 
     tasks = folder / "tasks"
@@ -56,14 +54,28 @@ def main(folder):
     data.write_text("\n".join(map(json.dumps, QUESTIONS)))
     (tasks / "sums.yaml").write_text(GENERATED.format(data=data))
     (tasks / "choices.yaml").write_text(CHOSEN.format(data=data))
-    tracker = EvaluationTracker(output_path=str(folder / "out"))
+    manager = TaskManager(include_path=str(tasks), include_defaults=False)
+    run(folder / "out", manager, ["sums", "choices"])
+    for number, seed in enumerate((1, 1, 2)):  # the harness takes it; its dummy model does not
+        run(folder / "seeds" / str(number), manager, ["sums"], torch_random_seed=seed)
+    sent = "seed=9,do_sample=true,temperature=0.5"
+    run(folder / "sent", manager, ["sums"], gen_kwargs=sent, torch_random_seed=3)
+
+
+def run(output, manager, names, **more):
+    """One evaluation, saved as the command line saves it."""
+    from lm_eval import simple_evaluate
+    from lm_eval.loggers import EvaluationTracker
+
+    tracker = EvaluationTracker(output_path=str(output))
     results = simple_evaluate(
         model="dummy",
-        tasks=["sums", "choices"],
+        tasks=names,
         limit=5,
         log_samples=True,
         evaluation_tracker=tracker,
-        task_manager=TaskManager(include_path=str(tasks), include_defaults=False),
+        task_manager=manager,
+        **more,
     )
     samples = results.pop("samples")
     tracker.save_results_aggregated(results=results, samples=samples)

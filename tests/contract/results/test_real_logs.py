@@ -10,14 +10,18 @@ import subprocess
 import sys
 import venv
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from pfid_plugins.result.trip_point_outside_jitter import Limits, judge, observe
 
 from pfid.adapters import zip_member
 from pfid.adapters.result_files import Reader
 from pfid.adapters.result_places import files_of
-from pfid.config.gates import Records
+from pfid.bootstrap.judge.arms import read_arms
+from pfid.config.gates import GateSpec, Records
+from pfid.spec.fakes_results import result_facts, result_world
 
 ROOT = Path(__file__).parents[3]
 HERE = Path(__file__).parent
@@ -129,3 +133,25 @@ def test_sample_logs_of_the_harness_are_read_with_the_results_beside_them(harnes
     assert {r.output for r in choices.records} <= {" one", " two"}
     for record in choices.records:
         assert record.scores["acc"] == float(record.output == " one")
+
+
+def test_runs_of_the_harness_carry_their_seeds_and_those_are_judged(harness):
+    """Its dummy model never sees ``--seed``: so are engines that the flag is not handed on to."""
+    folders = [harness / "seeds" / str(number) for number in range(3)]
+    arms = read_arms(folders, (), GateSpec())
+    held = arms.candidate.records
+    assert {(r.seed, r.repeat) for r in held} == {(1, 0), (1, 1), (2, 2)}
+    assert arms.candidate.mixed == ()
+    found = judge(observe(result_world(result_facts(arms.candidate))), Limits())
+    assert found.reason == "seed_not_taken"
+    spoken = replace(
+        arms.candidate, records=[replace(r, output=f"{r.seed} times {r.item}") for r in held]
+    )
+    assert judge(observe(result_world(result_facts(spoken))), Limits()).reason == "not_configured"
+
+
+def test_a_seed_that_is_sent_with_each_request_goes_before_the_harness_s_own(harness):
+    (path,) = files_of((harness / "sent",))
+    log = Reader(how=Records()).read(path, 0)
+    assert {r.seed for r in log.records} == {9}
+    assert "seed" not in log.instrument.decoding
