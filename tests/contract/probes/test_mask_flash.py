@@ -2,10 +2,13 @@
 
 flash_attn lets a causal row see ``window_size[0]`` earlier positions and its own; transformers'
 ``sliding_window`` counts its own too. What the probe answered on releases of either kind is kept
-in ``answers/``; how each hands the keyword on is written here in its own words.
+in ``answers/`` by ``answers/record.py``, which installs a release and asks it (``--check`` holds a
+release against what is kept); how each hands the keyword on is written here in its own words.
 """
 
+import importlib.util
 import json
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -42,6 +45,34 @@ def test_what_was_seen_of_a_release_is_judged_as_it_is(release, seen, reason):
 @pytest.mark.parametrize(
     ("release", "packed"), [("4.53.0", "documents_mixed"), ("4.55.4", "right"), ("4.56.0", "right")]
 )
+def recorder():
+    spec = importlib.util.spec_from_file_location("record", ANSWERS / "record.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("release", ["4.53.0", "4.55.4", "4.56.0"])
+def test_what_is_kept_of_a_release_is_what_its_recorder_writes(release):
+    record, text = recorder(), (ANSWERS / f"transformers-{release}.json").read_text()
+    answer = json.loads(text)
+    assert record.written(answer) == text
+    assert answer["model_type"] == record.MODEL["model_type"]
+    assert answer["configured"] == {"sliding_attention": record.MODEL["sliding_window"]}
+    assert sum(answer["layer_types"].values()) == record.MODEL["num_hidden_layers"]
+    assert record.differences(answer, {**answer, "torch": "another"}) == []
+    assert record.differences(answer, {**answer, "flash_window": 7}) == ["flash_window"]
+
+
+@pytest.mark.full
+@pytest.mark.torch
+def test_the_recorder_keeps_nothing_of_another_release_than_the_one_asked_for(tmp_path):
+    """It asks the one that is installed here: nothing is fetched."""
+    here = version("transformers")
+    with pytest.raises(SystemExit, match=f"asked was {here}, not 4.0.0"):
+        recorder().asked("4.0.0", tmp_path, site="")
+
+
 def test_every_other_mask_of_those_releases_keeps_its_window(release, packed):
     """4.53.0's mask functions take no positions, so that packed documents look at each other."""
     report = answered(release)
