@@ -147,18 +147,26 @@ class _Left(msgspec.Struct, frozen=True):
     left: EarlierRun | None = None
 
 
-def earlier_runs(
-    db: sqlite3.Connection, *, name: str, fingerprint: str, uid: int, limit: int
-) -> list[EarlierRun]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """What runs must have in common to be held against each other."""
+
+    name: str
+    fingerprint: str
+    uid: int
+    synthetic: bool = False
+
+
+def earlier_runs(db: sqlite3.Connection, of: Work, *, limit: int) -> list[EarlierRun]:
     """What ended runs of the same owner, name and fingerprint left, newest first.
 
     Runs that left nothing, or nothing to go by, take nobody's place: a night of starts that fail
     at once must not hide the good run before it.
     """
     rows = db.execute(
-        "SELECT body FROM runs WHERE name = ? AND fingerprint = ? AND uid = ? AND NOT synthetic"
+        "SELECT body FROM runs WHERE name = ? AND fingerprint = ? AND uid = ? AND synthetic = ?"
         " AND ended_at_s IS NOT NULL ORDER BY ended_at_s DESC LIMIT ?",
-        (name, fingerprint, uid, LOOKED_THROUGH_MAX),
+        (of.name, of.fingerprint, of.uid, of.synthetic, LOOKED_THROUGH_MAX),
     )
     found: list[EarlierRun] = []
     for (body,) in rows:

@@ -93,15 +93,17 @@ class StoreJoint:
         name: str,
         fingerprint: str,
         uid: int,
+        synthetic: bool,
     ) -> None:
         """Read what earlier runs left behind."""
         history = self._history
 
         def query(db: sqlite3.Connection) -> tuple[EarlierRun, ...]:
             kept = () if history is None else history.find(name, fingerprint)
-            runs = store_queries.earlier_runs(
-                db, name=name, fingerprint=fingerprint, uid=uid, limit=EARLIER_MAX
+            of = store_queries.Work(
+                name=name, fingerprint=fingerprint, uid=uid, synthetic=synthetic
             )
+            runs = store_queries.earlier_runs(db, of, limit=EARLIER_MAX)
             return (*kept, *reversed(runs))
 
         self._store.ask(query, lambda found: deliver(found or ()))

@@ -8,6 +8,7 @@ from typing import Any, Final
 import click
 import msgspec
 
+from pfid.bootstrap.live.ports import UNDRILLED_STAGES
 from pfid.bootstrap.live.project_session import run_project_drills
 from pfid.bootstrap.live.record import record_drills
 from pfid.bootstrap.live.session import DrillResult, run_live, with_live
@@ -38,8 +39,7 @@ from pfid.domain.errors import PfidError
 from pfid.domain.gate import Gate, GateState
 from pfid.spec.check import Stage
 
-DRILLED: Final = (Stage.WATCH.value, Stage.PREFLIGHT.value)
-"""Stages whose readers are driven by real faults; a model or a result is judged as it lies."""
+DRILLED: Final = {stage.value for stage in Stage} - UNDRILLED_STAGES.keys()
 
 
 @click.command()

@@ -34,7 +34,7 @@ class Baselines:
 
     def ask(self, run: TrackedRun) -> None:
         """Ask the store what earlier runs of the same name and fingerprint left."""
-        if run.synthetic or run.end is not None:
+        if run.end is not None:
             return
         core = self._core
         core.ports.store.find_earlier(
@@ -42,6 +42,7 @@ class Baselines:
             name=run.run.name,
             fingerprint=run.run.fingerprint,
             uid=run.run.uid,
+            synthetic=run.synthetic,
         )
         now_s = core.monotonic_s()
         age_s = now_s - run.registered_s
@@ -66,7 +67,7 @@ class Baselines:
     def left(self, run: TrackedRun) -> None:
         """See what the run leaves by now; if that is news, keep it and tell those that live."""
         left = left_behind(run)
-        if run.synthetic or left is None or left == run.left:
+        if left is None or left == run.left:
             return
         run.left = left
         self._core.ports.store.remember(run.run.name, run.run.fingerprint, left)
@@ -74,7 +75,7 @@ class Baselines:
             return
         self._core.touch(run)
         for other in self._core.living():
-            if other is not run and not other.synthetic and _same_work(other, run):
+            if other is not run and _same_work(other, run):
                 self._learn(other, (left,))
 
     def keep(self, *, at_last: bool = False) -> None:
@@ -115,5 +116,9 @@ def _regime(run: TrackedRun) -> Outcome | None:
 
 
 def _same_work(one: TrackedRun, other: TrackedRun) -> bool:
-    mine, its = one.run, other.run
-    return (mine.name, mine.fingerprint, mine.uid) == (its.name, its.fingerprint, its.uid)
+    """Whether one can be held against the other; a self-test's run only against its like."""
+    return _work(one) == _work(other)
+
+
+def _work(run: TrackedRun) -> tuple[str, str, int, bool]:
+    return run.run.name, run.run.fingerprint, run.run.uid, run.synthetic

@@ -214,8 +214,9 @@ class StorePort(Protocol):
         name: str,
         fingerprint: str,
         uid: int,
+        synthetic: bool,
     ) -> None:
-        """Read what earlier runs left behind."""
+        """Read what earlier runs left behind: real ones, or those of a self-test."""
         ...
 
     def remember(self, name: str, fingerprint: str, left: EarlierRun) -> None:

@@ -102,10 +102,12 @@ def test_every_adapter_is_driven_good_bad_good_from_the_shell(tmp_path, nvml):
     )
     data = json.loads(result.stdout)
     assert {d["drill"]: d["why"] for d in data["drills"] if d["ok"] is False} == {}
-    assert {d["check"] for d in data["drills"] if d["ok"] is None} == set(UNDRILLED)
+    wants_root = {"run_gone": "killed_for_memory"} if os.geteuid() else {}
+    untried = {d["check"] for d in data["drills"] if d["ok"] is None}
+    assert untried == UNDRILLED.keys() | wants_root.keys()
     assert {d["drill"] for d in data["drills"] if d["ok"]} == {
         d.name for d in (*DRILLS, *PROJECT_DRILLS)
-    }
+    } - set(wants_root.values())
     watching = [g for g in data["gates"] if g["stage"] == "watch"]
     assert {g["check"] for g in watching if g["proven_to"]["live"] is not True} == set()
     assert result.returncode == 0, result.stderr

@@ -11,21 +11,22 @@ from typing import Final
 
 from pfid.adapters.probe_process import ProbeError
 from pfid.analysis.gemm import NotMeasuredError, burnt, reference_of, why_not_idle
-from pfid.analysis.gpu_window import newest_window
-from pfid.analysis.gpu_work import classify
-from pfid.analysis.gpu_work_limits import WorkLimits
-from pfid.analysis.gpu_work_reading import Work
 from pfid.bootstrap.gemm import IDLE_S, SECONDS, SIZE, load
 from pfid.bootstrap.gpu_look import OwnLook
 from pfid.bootstrap.live.session import DrillResult
 from pfid.bootstrap.sources import gather
+from pfid.domain.gpu import GpuFacts, GpuSample
 from pfid.domain.gpu_reference import GpuReference
 from pfid.domain.gpu_view import GpusView, GpuView
+from pfid.host.registry import Where, discover
+from pfid.policy.evaluate import run_check
+from pfid.spec.check import AnyCheck, Stage
+from pfid.spec.fakes import CONTROL_SUBJECT, FixedSteps, moving, run_world
+from pfid.spec.fakes_gpus import gpu_state, gpus
+from pfid.spec.world import World
 
-LIMITS: Final = WorkLimits(window_s=SECONDS / 2)
-UNTRIED: Final = DrillResult(
-    drill="burn", check="gpu_work_kind", ok=None, adapters=("nvml", "real_gpu")
-)
+CHECK: Final = "gpu_work_kind"
+UNTRIED: Final = DrillResult(drill="burn", check=CHECK, ok=None, adapters=("nvml", "real_gpu"))
 
 
 def burn(python: str) -> DrillResult:
@@ -50,17 +51,34 @@ def _why_none(view: GpusView) -> str:
 
 
 def _burn(own: OwnLook, card: GpuView, python: str, driver: str) -> DrillResult:
-    uuid = card.facts.uuid
+    """Have the gate itself judge what the card shows; each time as of a run that trains on it."""
+    uuid, gate = card.facts.uuid, _gate()
     first = load(own, uuid, python)
     reference = reference_of(first.blocks, SIZE, first.samples, driver)
-    window = newest_window(first.samples, LIMITS.window_s)
-    before = classify(window, reference, LIMITS).work
-    spinning = _worked(own, uuid, python, "spin", reference)
-    after = _worked(own, uuid, python, "gemm", reference)
-    found = burnt(before, spinning, after)
+    shown = (
+        first.samples,
+        load(own, uuid, python, "spin").samples,
+        load(own, uuid, python, "gemm").samples,
+    )
+    found = burnt(*(_reason(gate, card.facts, samples, reference) for samples in shown))
     return replace(UNTRIED, ok=found.proven, why=found.why)
 
 
-def _worked(own: OwnLook, uuid: str, python: str, work: str, reference: GpuReference) -> Work:
-    samples = load(own, uuid, python, work).samples
-    return classify(newest_window(samples, LIMITS.window_s), reference, LIMITS).work
+def _gate() -> AnyCheck:
+    """The check, over windows that fit into the time for which the card is loaded."""
+    where = Where(stages=(Stage.WATCH,), entry_points=False)
+    found = discover(where, {CHECK: {"window_s": SECONDS / 2}}).checks
+    return next(each.check for each in found if each.check.name == CHECK)
+
+
+def _reason(
+    gate: AnyCheck, facts: GpuFacts, samples: tuple[GpuSample, ...], reference: GpuReference
+) -> str:
+    state = gpu_state(samples, facts=facts, reference=reference)
+    world = World(
+        subject=CONTROL_SUBJECT,
+        run=run_world().run,
+        steps=FixedSteps(moves=moving(since_progress_s=1.0)),
+        gpus=gpus(state),
+    )
+    return run_check(gate, world).reason

@@ -6,10 +6,11 @@ import os
 import secrets
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 from pfid.adapters.control_client import ControlClient
 from pfid.adapters.run_records import INSTRUMENTED
@@ -19,12 +20,26 @@ from pfid.domain.verdict import Entity, EntityKind
 from pfid.wire.control import HandedLog, Register, Registered, Role
 
 LIFE_S: Final = 900
+EATEN_BYTES: Final = 400_000_000
+EATER: Final = f"import sys; sys.stdin.readline(); held = bytearray(b'x') * {EATEN_BYTES}"
 DELIVERY_S: Final = 5.0
 _STATE_FIELD: Final = 2
 
 
+class CannotPlantError(PfidError):
+    """A fault cannot be planted on this machine, or not by this user: nothing is shown by that."""
+
+
 class NotDeliveredError(PfidError):
     """A planted fault did not arrive, so what follows would prove nothing."""
+
+
+class Home(Protocol):
+    """Where a canary's process is put before anybody hears of it."""
+
+    def take(self, pid: int) -> None:
+        """Put a process there."""
+        ...
 
 
 class Canary:
@@ -37,6 +52,8 @@ class Canary:
         *,
         expect_step_s: float | None = None,
         older_text: str = "",
+        name: str = "",
+        home: Home | None = None,
     ) -> None:
         """Start the process and register it.
 
@@ -45,24 +62,29 @@ class Canary:
             folder: an empty one, for log and step file.
             expect_step_s: as ``--expect-step`` says it.
             older_text: what stands in the log when the run begins.
+            name: one that it shares with other canaries; else it has its own.
+            home: where its process is put first.
 
         Raises:
             ControlError: if the daemon does not take it.
         """
         self.run_id: RunId = run_id(f"selftest-{secrets.token_hex(6)}")
         self.entity = Entity(EntityKind.RUN, self.run_id)
+        self._name = name or f"selftest canary {self.run_id}"
         self._written: dict[int, bytes] = {}
         with contextlib.ExitStack() as undo:
             self._log_fd = self._file(undo, folder / "canary.log", older_text)
             self._steps_fd = self._file(undo, folder / "canary.steps.jsonl", "")
             self._process = subprocess.Popen(  # noqa: S603 - a fixed command
-                ["/bin/sleep", str(LIFE_S)],
-                stdin=subprocess.DEVNULL,
+                [sys.executable, "-I", "-S", "-c", EATER] if home else ["/bin/sleep", str(LIFE_S)],
+                stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 start_new_session=True,
             )
             undo.callback(self._end)
+            if home is not None:
+                home.take(self._process.pid)
             self._pidfd = os.pidfd_open(self._process.pid)
             undo.callback(os.close, self._pidfd)
             self.metrics_url = self._register(client, expect_step_s, len(older_text.encode()))
@@ -78,7 +100,7 @@ class Canary:
         self, client: ControlClient, expect_step_s: float | None, begins_at: int
     ) -> str | None:
         request = Register(
-            name=f"selftest canary {self.run_id}",
+            name=self._name,
             run_id=self.run_id,
             pid=self._process.pid,
             start_ticks=None,
@@ -138,6 +160,17 @@ class Canary:
         self._send(signal.SIGKILL)
         self._until("Z", "was not killed")
 
+    def eat(self) -> None:
+        """Have a process that was started with a home take more memory than that gives.
+
+        Raises:
+            NotDeliveredError: if it lives on.
+        """
+        if self._process.stdin is not None:
+            self._process.stdin.write(b"go\n")
+            self._process.stdin.flush()
+        self._until("Z", "was not killed for memory")
+
     def stop(self) -> None:
         """Stop the process (state T).
 
@@ -173,7 +206,7 @@ class Canary:
 
     def _end(self) -> None:
         self._process.kill()
-        self._process.wait()
+        self._process.communicate()
 
     def close(self) -> None:
         """End the process and give the descriptors back."""

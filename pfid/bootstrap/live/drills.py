@@ -1,26 +1,17 @@
 """The drills: which fault is really planted for which check, and what must come of it.
 
-Each walks good, bad, good. ``PORT_ADAPTERS`` says which adapters stand behind a port of a world; a
-test holds that every port a watch check reads has all of them driven by some drill.
+Each walks good, bad, good. :mod:`pfid.bootstrap.live.ports` says which adapters they must drive.
 """
 
+import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, Protocol
 
 from pfid.bootstrap.live import gpu_drills
+from pfid.bootstrap.live.canary import Canary
 from pfid.bootstrap.live.gpu_drills import GpuGround
 from pfid.domain.verdict import BOX
-
-PORT_ADAPTERS: Final[Mapping[str, frozenset[str]]] = {
-    "run": frozenset({"pidfd", "process_table"}),
-    "steps": frozenset({"step_file", "log_reader"}),
-    "log": frozenset({"log_reader"}),
-    "gates": frozenset({"proof_book"}),
-    "clock": frozenset({"clocks"}),
-    "gpus": frozenset({"nvml"}),
-}
-"""Adapters behind each port, by the name of what they read."""
 
 SECOND: Final = 1.0
 SLOW: Final = 5.0 * SECOND
@@ -41,6 +32,18 @@ class Ground(GpuGround, Protocol):
 
     def prove_again(self) -> None:
         """Have the daemon prove its gates again."""
+        ...
+
+    def tight_canary(self) -> Canary:
+        """A fresh synthetic run that may hold little memory."""
+        ...
+
+    def out_of_memory(self, canary: Canary) -> None:
+        """Have the kernel kill such a run for memory."""
+        ...
+
+    def engine(self) -> None:
+        """Go on through a fresh engine of one run, as ``pfid run`` starts one without a daemon."""
         ...
 
 
@@ -76,6 +79,45 @@ def killed(ground: Ground) -> None:
     canary.kill()
     ground.bad(canary, "killed_by_signal")
     ground.good(ground.canary(), "running")
+
+
+def killed_for_memory(ground: Ground) -> None:
+    """The kernel kills a process for memory: a SIGKILL like any other, but for its count."""
+    canary = ground.tight_canary()
+    ground.good(canary, "running")
+    ground.out_of_memory(canary)
+    ground.bad(canary, "oom_killed")
+    ground.good(ground.canary(), "running")
+
+
+def slow_from_the_start(ground: Ground) -> None:
+    """A run is slow from its first step: an earlier one of its name tells, and nothing else can."""
+    name = f"selftest earlier {secrets.token_hex(6)}"
+    first = ground.canary(name=name)
+    first.step(range(1, 101), SECOND)
+    ground.good(first, "normal")
+    first.kill()
+    slow = ground.canary(name=name)
+    slow.step(range(1, 101), SLOW)
+    ground.bad(slow, "shifted")
+    fast = ground.canary(name=name)
+    fast.step(range(1, 101), SECOND)
+    ground.good(fast, "normal")
+
+
+def slow_after_an_engine(ground: Ground) -> None:
+    """The same where each run has an engine of its own, whose state goes with the run."""
+    name = f"selftest earlier {secrets.token_hex(6)}"
+    for outcome, reason, seconds in (
+        (ground.good, "normal", SECOND),
+        (ground.bad, "shifted", SLOW),
+        (ground.good, "normal", SECOND),
+    ):
+        ground.engine()
+        canary = ground.canary(name=name)
+        canary.step(range(1, 101), seconds)
+        outcome(canary, reason)
+        canary.kill()
 
 
 def suspended(ground: Ground) -> None:
@@ -240,10 +282,13 @@ def _gpu_drill(
 
 DRILLS: Final = (
     _drill("run_gone", killed, "pidfd"),
+    _drill("run_gone", killed_for_memory, "oom_counter"),
     _drill("run_stalled", suspended, "process_table", "step_file", timeout_s=120.0),
     _drill("run_stalled", stalled, "step_file", scratch_only=True, timeout_s=60.0),
     _drill("step_time_regime", slow_steps, "step_file"),
     _drill("step_time_regime", slow_lines, "log_reader"),
+    _drill("step_time_regime", slow_from_the_start, "store", "step_file"),
+    _drill("step_time_regime", slow_after_an_engine, "run_history", "step_file", scratch_only=True),
     _drill("recompile_limit", recompiles, "log_reader", "step_file"),
     _drill("steps_unreported", steps_from_nowhere, "log_reader", "step_file"),
     _drill("log_is_one_run", second_run, "log_reader"),

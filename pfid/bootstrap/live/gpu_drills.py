@@ -33,7 +33,9 @@ class GpuGround(Protocol):
         """The stand-in."""
         ...
 
-    def canary(self, *, expect_step_s: float | None = None, older_text: str = "") -> Canary:
+    def canary(
+        self, *, expect_step_s: float | None = None, older_text: str = "", name: str = ""
+    ) -> Canary:
         """A fresh synthetic run."""
         ...
 

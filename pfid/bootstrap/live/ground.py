@@ -7,12 +7,14 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Self
+from typing import Any, Final, Self
 
 from pfid.adapters.control_client import ControlClient
 from pfid.bootstrap.live.canary import Canary, NotDeliveredError
 from pfid.bootstrap.live.drills import Drill
+from pfid.bootstrap.live.memory_limit import MemoryLimit, memory_limit
 from pfid.bootstrap.live.planted_gpus import NOT_SET_UP, PlantedGpus
+from pfid.bootstrap.live.scratch import scratch_engine
 from pfid.bootstrap.live.witness import POLL_S, Expected, Witness
 from pfid.domain.gpu_view import GpuView
 from pfid.domain.outcome import Outcome
@@ -56,10 +58,12 @@ class DrillGround:
         self.legs = Legs()
         self._drill = drill
         self._gpus = gpus
+        self._limit: MemoryLimit | None = None
         self._undo = ExitStack()
         self._client = self._undo.enter_context(ControlClient(socket))
         self._witness = Witness(self._client, page_url)
         self._folder = Path(self._undo.enter_context(tempfile.TemporaryDirectory("-pfid-drill")))
+        self._engine = self._undo.enter_context(ExitStack())
 
     def __enter__(self) -> Self:
         return self
@@ -72,12 +76,47 @@ class DrillGround:
     ) -> None:
         self._undo.close()
 
-    def canary(self, *, expect_step_s: float | None = None, older_text: str = "") -> Canary:
+    def canary(
+        self, *, expect_step_s: float | None = None, older_text: str = "", name: str = ""
+    ) -> Canary:
         """A fresh synthetic run."""
-        folder = Path(tempfile.mkdtemp(dir=self._folder))
-        canary = Canary(self._client, folder, expect_step_s=expect_step_s, older_text=older_text)
+        return self._canary(expect_step_s=expect_step_s, older_text=older_text, name=name)
+
+    def _canary(self, **more: Any) -> Canary:
+        canary = Canary(self._client, Path(tempfile.mkdtemp(dir=self._folder)), **more)
         self._undo.callback(canary.close)
+        if canary.metrics_url is not None:
+            self._witness = Witness(self._client, canary.metrics_url)
         return canary
+
+    def tight_canary(self) -> Canary:
+        """A fresh synthetic run that may hold little memory.
+
+        Raises:
+            CannotPlantError: where no such limit can be set.
+        """
+        self._limit = self._undo.enter_context(memory_limit())
+        return self._canary(home=self._limit)
+
+    def out_of_memory(self, canary: Canary) -> None:
+        """Have the kernel kill such a run for memory.
+
+        Raises:
+            NotDeliveredError: if it does not.
+        """
+        canary.eat()
+        if self._limit is not None:
+            self._limit.seen()
+
+    def engine(self) -> None:
+        """Go on through a fresh engine of one run; what the last one knew goes with it.
+
+        Raises:
+            ScratchDaemonError: if it does not come up.
+        """
+        self._engine.close()
+        socket = self._engine.enter_context(scratch_engine(self._folder))
+        self._client = self._engine.enter_context(ControlClient(socket))
 
     @property
     def gpus(self) -> PlantedGpus:

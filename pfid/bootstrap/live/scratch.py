@@ -13,6 +13,7 @@ from typing import Final
 from pfid.adapters.control_client import ControlClient
 from pfid.bootstrap.live.drills import SCRATCH_LIMITS
 from pfid.bootstrap.live.planted_gpus import CARDS, with_stand_in
+from pfid.config.paths import engine_socket
 from pfid.domain.errors import ControlError, PfidError
 
 START_S: Final = 30.0
@@ -40,20 +41,42 @@ def scratch_daemon(nvml: Path | None = None) -> Iterator[Path]:
         root = Path(folder)
         config = root / "pfid.toml"
         config.write_text(_config(root) + (PLANTED if nvml else ""))
-        with (root / "daemon.log").open("wb") as log:
-            process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
-                [sys.executable, "-P", "-m", "pfid", "daemon", "--config", str(config)],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                env=with_stand_in(_environment(), nvml),
-                start_new_session=True,
-            )
-        try:
-            _wait(process, root)
-            yield root / "control.sock"
-        finally:
-            _end(process)
+        environ = with_stand_in(_environment(), nvml)
+        with _started(root, root / "control.sock", environ, "--config", str(config)) as socket:
+            yield socket
+
+
+@contextlib.contextmanager
+def scratch_engine(folder: Path) -> Iterator[Path]:
+    """Start an embedded engine whose user keeps things below ``folder``; otherwise likewise.
+
+    Raises:
+        ScratchDaemonError: if it does not come up.
+    """
+    run_dir = Path(tempfile.mkdtemp(prefix="run-", dir=folder))
+    socket = engine_socket(run_dir)
+    environ = _environment() | {"XDG_STATE_HOME": str(folder / "state"), "PFID_CONFIG": ""}
+    with _started(run_dir, socket, environ, "--embedded", str(run_dir)):
+        yield socket
+
+
+@contextlib.contextmanager
+def _started(root: Path, socket: Path, environ: dict[str, str], *options: str) -> Iterator[Path]:
+    said = root / "daemon.log"
+    with said.open("wb") as log:
+        process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
+            [sys.executable, "-P", "-m", "pfid", "daemon", *options],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            env=environ,
+            start_new_session=True,
+        )
+    try:
+        _wait(process, socket, said)
+        yield socket
+    finally:
+        _end(process)
 
 
 def _config(root: Path) -> str:
@@ -73,13 +96,13 @@ def _environment() -> dict[str, str]:
     return {k: v for k, v in os.environ.items() if k not in dropped}
 
 
-def _wait(process: "subprocess.Popen[bytes]", root: Path) -> None:
+def _wait(process: "subprocess.Popen[bytes]", socket: Path, said: Path) -> None:
     until_s = time.monotonic() + START_S
     while time.monotonic() < until_s and process.poll() is None:
-        with contextlib.suppress(ControlError), ControlClient(root / "control.sock", 1.0):
+        with contextlib.suppress(ControlError), ControlClient(socket, 1.0):
             return
         time.sleep(0.05)
-    tail = (root / "daemon.log").read_text(errors="replace")[-LOG_TAIL_CHARS:]
+    tail = said.read_text(errors="replace")[-LOG_TAIL_CHARS:]
     raise ScratchDaemonError(f"the scratch daemon did not come up: {tail}")
 
 

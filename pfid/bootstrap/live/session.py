@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from pfid.adapters.control_client import ControlClient
-from pfid.bootstrap.live.canary import Canary
+from pfid.bootstrap.live.canary import Canary, CannotPlantError
 from pfid.bootstrap.live.drills import DRILLS, Drill
 from pfid.bootstrap.live.ground import DrillGround
 from pfid.bootstrap.live.planted_gpus import NOT_SET_UP, PlantedGpus, stand_in
@@ -91,10 +91,18 @@ def _walk(
         return replace(result, why="would spoil the limits or proofs of a daemon that is in use")
     if page_url is None or refuses_us(page_url):
         return replace(result, why="the daemon serves no page for us, so no metric can be seen")
+    return _driven(result, drill, socket, page_url, gpus)
+
+
+def _driven(
+    result: DrillResult, drill: Drill, socket: Path, page_url: str, gpus: PlantedGpus | None
+) -> DrillResult:
     try:
         with DrillGround(drill, socket, page_url, gpus) as ground:
             drill.walk(ground)
             legs = ground.legs
+    except CannotPlantError as error:
+        return replace(result, why=str(error))
     except (PfidError, OSError) as error:
         return replace(result, ok=False, why=str(error))
     if not legs.complete:

@@ -362,8 +362,8 @@ def test_starts_that_failed_and_runs_that_were_slow_hide_no_good_run_before_them
     found: queue.Queue[object] = queue.Queue()
 
     def query(db):
-        name = CONTROL_RUN.name
-        return store_queries.earlier_runs(db, name=name, fingerprint="f", uid=1, limit=16)
+        of = store_queries.Work(name=CONTROL_RUN.name, fingerprint="f", uid=1)
+        return store_queries.earlier_runs(db, of, limit=16)
 
     store.ask(query, found.put)
     assert found.get(timeout=20) == [left_by("good")]
@@ -383,7 +383,7 @@ def test_runs_of_another_are_no_earlier_runs(file, told, other):
     found: queue.Queue[object] = queue.Queue()
     store.ask(
         lambda db: store_queries.earlier_runs(
-            db, name=CONTROL_RUN.name, fingerprint="f", uid=1, limit=16
+            db, store_queries.Work(name=CONTROL_RUN.name, fingerprint="f", uid=1), limit=16
         ),
         found.put,
     )

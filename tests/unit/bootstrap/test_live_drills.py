@@ -7,13 +7,23 @@ import socket
 import pytest
 
 from pfid.bootstrap.live import drills as drill_table
-from pfid.bootstrap.live.canary import NotDeliveredError
-from pfid.bootstrap.live.drills import DRILLS, PORT_ADAPTERS, SCRATCH_LIMITS, Drill
+from pfid.bootstrap.live.canary import CannotPlantError, NotDeliveredError
+from pfid.bootstrap.live.drills import DRILLS, SCRATCH_LIMITS, Drill
 from pfid.bootstrap.live.ground import Legs
+from pfid.bootstrap.live.memory_limit import MemoryLimit
 from pfid.bootstrap.live.planted_gpus import CARDS, PlantedGpus, stand_in, with_stand_in
+from pfid.bootstrap.live.ports import (
+    DAEMON_ADAPTERS,
+    NO_EVIDENCE,
+    PLUGIN_PORTS,
+    PORT_ADAPTERS,
+    UNDRILLED_STAGES,
+)
+from pfid.bootstrap.live.project_drills import PROJECT_DRILLS, UNDRILLED
 from pfid.bootstrap.live.session import DrillResult, run_drills, with_live
 from pfid.bootstrap.selftest import Bench, selftest
 from pfid.config.model import CheckOptions, Config
+from pfid.daemon.ports import Ports
 from pfid.domain.gate import Gate, GateState, ProvenTo
 from pfid.domain.names import CheckName
 from pfid.domain.outcome import Outcome
@@ -21,12 +31,43 @@ from pfid.formats.log_stream import LogParser
 from pfid.host.registry import Where, discover
 from pfid.spec.check import Stage
 from pfid.spec.ports.log import Marker
+from pfid.spec.world import World
 
 WATCH = [r.check for r in discover(Where(stages=(Stage.WATCH,), entry_points=False)).checks]
 
 
 def test_every_port_that_a_watch_check_reads_has_its_adapters_named():
     assert set(PORT_ADAPTERS) == {port for check in WATCH for port in check.reads}
+
+
+EVERY = {
+    stage: [r.check for r in discover(Where(stages=(stage,), entry_points=False)).checks]
+    for stage in Stage
+}
+PORTS = [field.name for field in dataclasses.fields(World) if field.name != "subject"]
+
+
+@pytest.mark.parametrize("port", PORTS)
+def test_every_port_of_a_world_is_driven_or_says_why_not(port):
+    readers = [(stage, c.name) for stage, found in EVERY.items() for c in found if port in c.reads]
+    assert readers or port in PLUGIN_PORTS, "no check reads it: what is it for?"
+    if not readers:
+        assert PLUGIN_PORTS[port] in set().union(*(d.adapters for d in PROJECT_DRILLS))
+    drilled = {d.check for d in PROJECT_DRILLS} | UNDRILLED.keys()
+    for stage, check in readers:
+        if stage is Stage.WATCH:
+            assert PORT_ADAPTERS[port] <= set().union(*(d.adapters for d in DRILLS))
+        elif stage.value not in UNDRILLED_STAGES:
+            assert check in drilled, f"{check} reads {port}: drill it, or say why not"
+
+
+def test_every_port_of_the_daemon_is_an_adapter_that_is_driven_or_no_evidence():
+    ports = {field.name for field in dataclasses.fields(Ports)}
+    assert ports == DAEMON_ADAPTERS.keys() | NO_EVIDENCE.keys()
+    assert not DAEMON_ADAPTERS.keys() & NO_EVIDENCE.keys()
+    behind = set().union(*PORT_ADAPTERS.values())
+    assert set(DAEMON_ADAPTERS.values()) <= behind
+    assert behind <= set().union(*(d.adapters for d in DRILLS))
 
 
 @pytest.mark.parametrize("check", WATCH, ids=lambda c: c.name)
@@ -103,6 +144,25 @@ def test_a_fault_that_was_not_delivered_fails_the_drill(listener):
 def test_only_good_bad_good_is_complete(outcomes):
     assert not Legs(outcomes=outcomes).complete
     assert Legs(outcomes=[Outcome.PASS, Outcome.FAIL, Outcome.PASS]).complete
+
+
+def test_a_fault_that_cannot_be_planted_here_is_not_tried_and_shows_nothing(listener):
+    def cannot(_):
+        raise CannotPlantError("no memory controller is to be had here")
+
+    result = walked(cannot, listener)
+    assert (result.ok, result.why) == (None, "no memory controller is to be had here")
+
+
+def test_a_kill_for_memory_that_the_kernel_does_not_count_is_no_fault(tmp_path):
+    counts = tmp_path / "memory.events"
+    limit = MemoryLimit(tmp_path, counts.name)
+    for nothing in ("oom_kill 0\n", "oom 1\n"):
+        counts.write_text(nothing)
+        with pytest.raises(NotDeliveredError):
+            limit.seen()
+    counts.write_text("oom 3\noom_kill 1\n")
+    limit.seen()
 
 
 def test_a_daemon_in_use_is_not_spoilt(listener):

@@ -36,10 +36,11 @@ class Daemon:
 
     def __init__(self):
         self.runs, self.asked, self.kept, self.poked, self.touched = [], [], [], [], []
+        self.asked_synthetic = []
         self.now_s = 100.0
         self.due = DueTimes()
         store = SimpleNamespace(
-            find_earlier=lambda deliver, **_: self.asked.append(deliver),
+            find_earlier=self.find_earlier,
             remember=lambda _name, _work, left: self.kept.append(left),
         )
         core = SimpleNamespace(
@@ -54,6 +55,10 @@ class Daemon:
         self.core = core
         judging = SimpleNamespace(poke=lambda run, _: self.poked.append(run.run_id))
         self.baselines = Baselines(core, judging)
+
+    def find_earlier(self, deliver, *, synthetic, **_):
+        self.asked.append(deliver)
+        self.asked_synthetic.append(synthetic)
 
     def add(self, run):
         self.runs.append(run)
@@ -113,11 +118,14 @@ def test_at_a_settled_end_whoever_lives_and_does_the_same_work_is_told_at_once(d
     assert len(daemon.kept) == 1, "nothing new"
 
 
-def test_a_self_tests_run_leaves_nothing_and_asks_nobody(daemon):
+def test_a_self_tests_run_is_held_against_its_like_alone(daemon):
     canary = daemon.add(tracked("canary", steps=64, end=object(), synthetic=True))
+    real, like = daemon.add(tracked("real")), daemon.add(tracked("like", synthetic=True))
     daemon.baselines.left(canary)
-    daemon.baselines.ask(canary)
-    assert (daemon.kept, daemon.asked) == ([], [])
+    assert (real.earlier, [left.run_id for left in like.earlier]) == ((), ["canary"])
+    daemon.baselines.ask(like)
+    daemon.baselines.ask(real)
+    assert daemon.asked_synthetic == [True, False]
 
 
 def test_a_runs_own_engine_says_it_again_whenever_the_steps_have_doubled(daemon):
