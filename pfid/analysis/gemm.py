@@ -138,18 +138,27 @@ class Burnt:
     why: str = ""
 
 
-_NO_MATMUL: Final = frozenset({Work.TENSOR_IDLE, Work.LOW_POWER})
-_CANNOT_TELL: Final = frozenset({Work.TENSOR_UNKNOWN, Work.NO_CLEAR_FAULT})
+_MATMUL: Final = Work.MATMUL.value
+_UNKNOWN: Final = Work.TENSOR_UNKNOWN.value
+_NO_MATMUL: Final = frozenset({Work.TENSOR_IDLE.value, Work.LOW_POWER.value})
+_CANNOT_TELL: Final = frozenset({_UNKNOWN, Work.NO_CLEAR_FAULT.value})
 
 
-def burnt(before: Work, spinning: Work, after: Work) -> Burnt:
-    """Judge a burn: matrix work, a kernel that does none, matrix work."""
-    said = f"{before.value}, {spinning.value}, {after.value}"
-    gemm = {before, after}
-    if gemm - {Work.MATMUL, Work.TENSOR_UNKNOWN}:
-        return Burnt(proven=False, why=f"a dense GEMM came out as other work: {said}")
+def not_dense(reason: str) -> Burnt | None:
+    """Judge matrix work alone: it lets the gate down if it came out as anything else."""
+    if reason in {_MATMUL, _UNKNOWN}:
+        return None
+    return Burnt(proven=False, why=f"a dense GEMM came out as other work: {reason}")
+
+
+def burnt(before: str, spinning: str, after: str) -> Burnt:
+    """Judge a burn by reason codes: matrix work, a kernel that does none, matrix work."""
+    said = f"{before}, {spinning}, {after}"
+    wrong = not_dense(before) or not_dense(after)
+    if wrong is not None:
+        return wrong
     if spinning in _NO_MATMUL:
         return Burnt(proven=True)
-    if spinning in _CANNOT_TELL and Work.TENSOR_UNKNOWN in {before, spinning, after}:
+    if spinning in _CANNOT_TELL and _UNKNOWN in {before, spinning, after}:
         return Burnt(proven=None, why=f"this card does not measure tensor activity: {said}")
     return Burnt(proven=False, why=f"a spinning kernel was not told from a GEMM: {said}")

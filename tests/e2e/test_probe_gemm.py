@@ -22,7 +22,7 @@ TRAINER = """#!{python}
 import json, os, pathlib, sys, time
 assert sys.argv[1].endswith("gemm.py") and os.environ["CUDA_VISIBLE_DEVICES"] == "{uuid}"
 scenario = pathlib.Path("{scenario}")
-idle = scenario.read_text()
+idle = scenario.read_text() + {comes!r}
 def play(text):
     new = scenario.with_name("scenario.trainer")
     new.write_text(text)
@@ -52,7 +52,7 @@ def box(nvml, tmp_path):
         "PFID_SOCKET": str(tmp_path / "nobody.sock"),
     }
 
-    def trainer(*, milliwatts=640_000, blocks=14, last='say(event="done")'):
+    def trainer(*, milliwatts=640_000, blocks=10, last='say(event="done")', comes=""):
         path = tmp_path / "python"
         text = TRAINER.format(
             python=sys.executable,
@@ -61,6 +61,7 @@ def box(nvml, tmp_path):
             milliwatts=milliwatts,
             blocks=blocks,
             last=last,
+            comes=comes,
         )
         path.write_text(text)
         path.chmod(0o755)
@@ -147,8 +148,7 @@ def test_a_box_without_gpus_could_not_look_and_says_why(box):
 def test_each_card_is_looked_at_before_its_own_turn(box):
     """A card is measured for a while: somebody may have come onto the next one meanwhile."""
     box.nvml.play(H200_IDLE, H200_IDLE)
-    comes = f'play(idle + "gpu 1 process {os.getpid()} {8 * GIB}\\n"); time.sleep(6)'
-    trainer = box.trainer(last=f'{comes}\nsay(event="done")')
+    trainer = box.trainer(comes=f"gpu 1 process {os.getpid()} {8 * GIB}\n")
     status, out, _ = box("probe", "gemm", "--python", trainer, "--json")
     assert status == 3
     first, second = json.loads(out)["gpus"]

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Final
 
 from pfid.adapters.probe_process import ProbeError
-from pfid.analysis.gemm import NotMeasuredError, burnt, reference_of, why_not_idle
+from pfid.analysis.gemm import NotMeasuredError, burnt, not_dense, reference_of, why_not_idle
 from pfid.bootstrap.gemm import IDLE_S, SECONDS, SIZE, load
 from pfid.bootstrap.gpu_look import OwnLook
 from pfid.bootstrap.live.session import DrillResult
@@ -55,12 +55,12 @@ def _burn(own: OwnLook, card: GpuView, python: str, driver: str) -> DrillResult:
     uuid, gate = card.facts.uuid, _gate()
     first = load(own, uuid, python)
     reference = reference_of(first.blocks, SIZE, first.samples, driver)
-    shown = (
-        first.samples,
-        load(own, uuid, python, "spin").samples,
-        load(own, uuid, python, "gemm").samples,
-    )
-    found = burnt(*(_reason(gate, card.facts, samples, reference) for samples in shown))
+    before = _reason(gate, card.facts, first.samples, reference)
+    found = not_dense(before)
+    if found is None:
+        spun, again = (load(own, uuid, python, work).samples for work in ("spin", "gemm"))
+        after = (_reason(gate, card.facts, samples, reference) for samples in (spun, again))
+        found = burnt(before, *after)
     return replace(UNTRIED, ok=found.proven, why=found.why)
 
 

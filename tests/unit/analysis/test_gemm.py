@@ -147,6 +147,6 @@ def test_a_faster_card_has_more_tflops(found, faster):
     ],
 )
 def test_a_burn_proves_the_gate_only_by_telling_both_kinds_of_busy_apart(works, proven):
-    found = burnt(*works)
+    found = burnt(*(work.value for work in works))
     assert found.proven is proven
     assert bool(found.why) is (proven is not True)
