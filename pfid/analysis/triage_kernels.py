@@ -120,6 +120,7 @@ def of_backends(
     loss: LossHead | None,
     negatives: Sequence[Negative],
     running: Iterable[str] = (),
+    unseen: Sequence[TriageStage] = (),
 ) -> Finding:
     """The last resort: kernels and backends, by what takes the time.
 
@@ -129,6 +130,7 @@ def of_backends(
         loss: of the loss head.
         negatives: what was measured to be of no use.
         running: implementations that training is known to ask for.
+        unseen: stages that could have had a cheaper answer, had they been looked at.
     """
     wanted = _wanted(regime, kernels, loss)
     seen = kernels.families if kernels is not None else frozenset()
@@ -139,7 +141,8 @@ def of_backends(
     elif not kept:
         said = "every backend that would be next runs already, or was measured to be of no use"
     else:
-        said = "nothing cheaper is left: a backend, one at a time, with launches counted"
+        said = "a backend, one at a time, with launches counted: "
+        said += f"nothing cheaper is left{_but(unseen)}"
     if already:
         said += f" (running already: {', '.join(one.key for one in already)})"
     return Finding(
@@ -151,6 +154,11 @@ def of_backends(
         dropped=dropped,
         running=already,
     )
+
+
+def _but(unseen: Sequence[TriageStage]) -> str:
+    names = ", ".join(one.value for one in unseen)
+    return f" of what was looked at ({names} could not be or was not)" if names else ""
 
 
 def _wanted(

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
 from statistics import median_low
 from typing import Final
@@ -46,6 +47,8 @@ def reported_work(folder: Path, rank: int | None) -> ReportedWork | None:
     steps: dict[int, list[StepEvent]] = {}
     names: dict[int, str] = {}
     for file in sorted(folder.glob("*.jsonl")):
+        if not file.is_file():  # a pipe would never end
+            continue
         parser = StepsFileParser()
         events = [one for one in _events(file, parser) if one.phase is Phase.TRAIN]
         for event in events:
@@ -57,6 +60,7 @@ def reported_work(folder: Path, rank: int | None) -> ReportedWork | None:
     if not mine:
         return None
     flops = [e.report.flops / e.interval_steps for e in mine if e.report and e.report.flops]
+    flops = [one for one in flops if isfinite(one)]
     return ReportedWork(
         tokens=_middle([e.tokens // e.interval_steps for e in mine if e.tokens]),
         width=_middle([e.width for e in mine if e.width]),

@@ -127,6 +127,10 @@ def _facts(report: dict[str, Any]) -> list[tuple[str, str]]:
         rate = report["flops"]["per_second"]
         said = "" if rate is None else f", {rate / 1e12:.3g} TFLOP/s"
         rows.append(("FLOPs recorded", f"{report['flops']['total']:.4g}{said}"))
+    elif report["kernels"]:
+        rows.append(
+            ("FLOPs recorded", "none here: torch writes them to key_averages(), not traces")
+        )
     if report["kernels"]:
         rows += nd_facts(report["accounting"], report["accounting_unknown"])
     if launches and report["kernels"]:

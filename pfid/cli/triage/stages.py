@@ -52,6 +52,7 @@ class Examination:
         self._python = python
         self._told = told
         self._negatives = negatives.claims
+        self._unseen: list[TriageStage] = []
         self._kernels: KernelFacts | None = None
         self._own: ReadTrace | None = None
 
@@ -61,6 +62,8 @@ class Examination:
         for stage in TriageStage:
             self._told(f"looking at {stage.value}")
             found.append(self._looked_at(stage))
+            if found[-1].looked is not Looked.FOUND:
+                self._unseen.append(stage)
             if found[-1].ends:
                 break
         return whole(found)
@@ -135,7 +138,9 @@ class Examination:
             regime = read_regime(timings_of(self._measured), self._fit).regime
         model = self._spec.model
         running = (model.attention,) if model is not None and model.attention else ()
-        return of_backends(regime, self._kernels, loss, self._negatives, running)
+        return of_backends(
+            regime, self._kernels, loss, self._negatives, running, tuple(self._unseen)
+        )
 
     def _has_experts(self) -> bool | None:
         """Whether the model has experts; None where its configuration does not tell here."""

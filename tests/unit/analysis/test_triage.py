@@ -198,6 +198,14 @@ class TestBackends:
         facts = KernelFacts(shares=shares, closure=None, compiled=0.3)
         assert of_backends(None, facts, None, ()).levers == ()
 
+    def test_nothing_cheaper_is_left_only_of_what_was_looked_at(self):
+        facts = KernelFacts(shares=ATTENTION, closure=0.9)
+        whole_look = of_backends(None, facts, None, ())
+        assert whole_look.said.endswith("nothing cheaper is left")
+        unseen = (TriageStage.SCALING, TriageStage.DATA)
+        part = of_backends(None, facts, None, (), (), unseen)
+        assert "of what was looked at (scaling, data could not be" in part.said
+
     def test_what_runs_already_stands_apart(self):
         facts = KernelFacts(shares=ATTENTION, closure=0.9, families=frozenset({"flash_4"}))
         found = of_backends(None, facts, None, (), ("flex_attention",))

@@ -1,6 +1,7 @@
 """A trace is bound to its run: which flags took, and which it says nothing about."""
 
 import json
+import os
 
 import pytest
 from click.testing import CliRunner
@@ -205,6 +206,16 @@ def test_tokens_and_width_of_the_run_go_with_a_model_that_is_named(traced, tmp_p
     found, _ = accounting(*given, "--steps", "1", "--wall", "2", trace)
     assert found["flops_per_step"] == 6 * 1_000 * 4_096
     assert found["attention_flops_per_step"] == 12 * 8 * 512 * 4_096
+
+
+def test_what_lies_there_and_is_no_report_is_passed_by(traced, tmp_path):
+    trace = traced(GEMM, fields={})
+    reported(tmp_path, 0, flops=3e12)
+    os.mkfifo(tmp_path / "steps" / "pipe.jsonl")
+    (tmp_path / "steps" / "folder.jsonl").mkdir()
+    (tmp_path / "steps" / "rank-1.jsonl").write_text('{"step": 1, "flops": 1e999}\n\0[]{')
+    (tmp_path / "steps" / "rank-2.jsonl").write_text("nonsense\n" * 9)
+    assert accounting("--steps", "1", "--wall", "2", trace)[0]["flops_per_s"] == 1.5e12
 
 
 def test_a_trace_that_is_not_the_runs_takes_nothing_of_its_report(traced, tmp_path):

@@ -105,6 +105,7 @@ def test_backends_come_last_and_by_what_takes_the_time(ask, tmp_path):
     assert [one["lever"] for one in said["levers"]] == ["flex_attention", "flash_attention_2"]
     assert [one["lever"] for one in said["not_recommended"]] == ["flash_attention_4"]
     assert "attention takes 66.7%" in said["stages"][2]["said"]
+    assert "of what was looked at (masks, scaling could not be" in said["answer"]
     assert done.exit_code == 0
 
 
