@@ -9,10 +9,12 @@ import contextlib
 import json
 import os
 import shutil
+import struct
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +32,17 @@ HALT_S = 20.0
 COMMAND_S = 60.0
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
+ACCOUNTS = "/var/log/pfid-tests.acct"
+KEEP_ACCOUNTS = f"""
+import ctypes, os, sys
+open({ACCOUNTS!r}, "wb").close()
+libc = ctypes.CDLL(None, use_errno=True)
+sys.exit(ctypes.get_errno() if libc.acct({ACCOUNTS!r}.encode()) else 0)
+"""
+RECORD = struct.Struct("<BBHIIIII24x16s")
+"""One process that has ended, as the kernel keeps it (``struct acct_v3``): version, status, user,
+process and name are looked at here."""
+
 TRAIN = """\
 import json, pathlib, sys, time
 name, status = sys.argv[1], int(sys.argv[2])
@@ -42,6 +55,15 @@ for step in range(1_000_000):
 """Trains until NAME.end is there, then exits with a status."""
 
 Done = subprocess.CompletedProcess[str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ended:
+    """A process that has ended; signal 0 if nothing killed it."""
+
+    pid: int
+    name: str
+    signal: int
 
 
 class Box:
@@ -88,6 +110,25 @@ class Box:
             self.root("chmod", "700", f"/home/{user}")
             self.write(f"/home/{user}/train.py", TRAIN)
             self.root("chown", user, f"/home/{user}/train.py")
+
+    def keep_accounts(self) -> None:
+        """Have the kernel write down how every process in here ends, whoever started it.
+
+        What is asked for is the container's own, since its processes have numbers of their own.
+        """
+        self.root(PYTHON, "-c", KEEP_ACCOUNTS)
+
+    def ended(self, user: str) -> list[Ended]:
+        """The processes of a user that have ended since."""
+        uid = int(self.root("id", "-u", user).stdout)
+        place = Path(f"/proc/{self.leader}/root{ACCOUNTS}")
+        whole = place.read_bytes()
+        records = RECORD.iter_unpack(whole[: len(whole) // RECORD.size * RECORD.size])
+        return [
+            Ended(pid=pid, name=name.rstrip(b"\0").decode(), signal=status & 0x7F)
+            for _, version, _, status, of_uid, _, pid, _, name in records
+            if of_uid == uid and version & 0xF == 3
+        ]
 
     def _find_leader(self) -> bool:
         assert self._nspawn is not None
@@ -229,6 +270,7 @@ def box(machine: Box) -> Box:
     """
     drop_in = "[Service]\nSystemCallErrorNumber=\nTimeoutStartSec=60\n"
     machine.write("/etc/systemd/system/pfid.service.d/test.conf", drop_in)
+    machine.keep_accounts()
     done = machine.root(*PFID, "service", "install", "--apply", "--now", check=False)
     assert done.returncode == 0, f"{done.stderr}\n{machine.journal('-u', 'pfid.service')}"
     return machine
