@@ -37,6 +37,11 @@ UID: Final = "pfid-box"
 SOURCE: Final = DataSourceRef(type_val="prometheus", uid="${datasource}")
 BOX: Final = 'job="$job",instance=~"$instance"'
 RUN: Final = f'{BOX},run=~"$run"'
+KINDS: Final = ("idle", "matmul", "not_matmul", "low_power", "throttled", "light", "unknown")
+_OF_KIND: Final = " or ".join(
+    f'{figure} * pfid_gpu_work_kind{{<box>,kind="{kind}"}}' for figure, kind in enumerate(KINDS, 1)
+)
+WORK_KIND: Final = f"max by (job, instance, uuid) ({_OF_KIND})"
 PANELS: Final = "dashboard_panels.toml"
 BUILDERS: Final = {
     "heatmap": heatmap,
@@ -92,6 +97,7 @@ def _read(panel: Mapping[str, Any]) -> Panel:
 def _whole(expr: str) -> str:
     """The expression with what stands for something else in the table put in."""
     told = _SINCE.sub(r"pfid_time_seconds{<box>} - on (job, instance) group_right () \1{\2}", expr)
+    told = told.replace("<work kind>", WORK_KIND)
     return told.replace("<run>", RUN).replace("<box>", BOX)
 
 

@@ -42,7 +42,7 @@ def other(started_s, name="train", username="anna"):
     ]
 
 
-def firing(tmp_path, series, alert, expr_matches):
+def firing(tmp_path, series, alert, expr_matches, at_min=20):
     """Whether the alert fires; asked as an expression, so that labels do not matter."""
     test = {
         "name": alert,
@@ -51,7 +51,7 @@ def firing(tmp_path, series, alert, expr_matches):
         "promql_expr_test": [
             {
                 "expr": f'count(ALERTS{{alertname="{alert}",alertstate="firing"}}) or vector(0)',
-                "eval_time": "20m",
+                "eval_time": f"{at_min}m",
                 "exp_samples": [{"labels": "{}", "value": expr_matches}],
             }
         ],
@@ -94,3 +94,41 @@ def test_a_sampler_that_every_box_has_and_that_never_answered_is_stale(tmp_path,
     labels = f'{{job="pfid",instance="box",sampler="{sampler}"}}'
     never = [{"series": f"pfid_sampler_interval_seconds{labels}", "values": "1+0x30"}]
     assert firing(tmp_path, never, "PfidSamplerStale", fires) == ""
+
+
+LOSS = {"check": "loss_not_finite"}
+
+
+def seen(metric, values, /, **labels):
+    pairs = {"job": "pfid", "instance": "box", **labels}
+    inner = ",".join(f'{k}="{v}"' for k, v in pairs.items())
+    return {"series": f"{metric}{{{inner}}}", "values": values}
+
+
+def living(failing, reason, ready):
+    """A run whose loss fails or not, minute by minute, on a box that is heard or not."""
+    return [
+        seen("pfid_ready", ready),
+        seen("pfid_run_info", ready, run="r", name="train", username="anna"),
+        seen("pfid_check_failing", failing, run="r", **LOSS),
+        seen("pfid_check_reason_info", reason, run="r", **LOSS, reason="nan"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("failing", "ready", "at_min", "fires"),
+    [
+        ("1x9 stale", "1x9 stale", 12, 1),
+        ("1x9 stale", "1x9 stale", 24, 1),
+        ("1x9 stale", "1x9 stale", 26, 0),
+        ("1x4 0x4 stale", "1x9 stale", 12, 0),
+        ("1x9 stale _x2 0x20", "1x9 stale _x2 1x20", 16, 0),
+        ("1x9 stale _x5", "1x9 stale 0x20", 12, 1),
+        ("1x9 stale _x2 1x20", "1x9 stale _x2 1x20", 16, 1),
+    ],
+    ids=["silent", "still", "too_long", "over_before", "back_and_over", "not_ready", "back"],
+)
+def test_silence_is_no_recovery_and_brings_nothing_back(tmp_path, failing, ready, at_min, fires):
+    reason = failing.replace("0x4", "stale").replace("0x20", "stale")
+    series = living(failing, reason, ready)
+    assert firing(tmp_path, series, "PfidLossNotFinite", fires, at_min) == ""

@@ -28,6 +28,7 @@ NOT_ON_A_QUIET_BOX = {
     "FLOP/s achieved",
     "FLOP/s spent on computing again",
     "Share of the stated peak",
+    "Kind of GPU work of the runs",
     *(panel.title for title, panels in rows() if title == "GPUs" for panel in panels),
 }
 """Panels that may have nothing to show: no scheduler, no GPU, no rights to read io counters, no

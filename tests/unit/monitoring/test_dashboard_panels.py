@@ -85,8 +85,9 @@ def test_every_state_of_a_run_has_a_figure_a_word_and_a_colour():
     assert len({said["color"] for said in words["options"].values()}) == len(called)
 
 
-def test_every_kind_of_work_has_a_figure_a_word_and_a_colour():
-    panel = PANELS["Kind of GPU work"]
+@pytest.mark.parametrize("title", ["Kind of GPU work", "Kind of GPU work of the runs"])
+def test_every_kind_of_work_has_a_figure_a_word_and_a_colour(title):
+    panel = PANELS[title]
     (words,) = panel["fieldConfig"]["defaults"]["mappings"]
     (target,) = panel["targets"]
     asked = re.findall(r'(\d+) \* pfid_gpu_work_kind\{[^}]*kind="(\w+)"\}', target["expr"])
