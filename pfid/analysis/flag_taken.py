@@ -20,6 +20,7 @@ SDPA_CALLS: Final = frozenset(
     for way in ("attention_math", "cudnn_attention", "efficient_attention", "flash_attention")
 )
 SOFTMAX_CALLS: Final = frozenset({"aten::_softmax", "aten::_safe_softmax"})
+GROUPED_CALLS: Final = frozenset({"aten::_grouped_mm", "aten::_scaled_grouped_mm"})
 UNNAMED_MAX: Final = 0.1
 """Share of device time in kernels of no known family, one of which may be attention's."""
 
@@ -147,7 +148,9 @@ def _experts(requested: str, launches: Launches) -> bool | None:
     if ran is Experts.NONE:
         return None
     if requested == "grouped_mm":
-        return ran is Experts.GROUPED
+        # Called, and nothing grouped known by name: torch's own loop, or a kernel with a new name.
+        called = ran is Experts.ORDINARY and _called(launches, GROUPED_CALLS)
+        return None if called else ran is Experts.GROUPED
     if requested in {"eager", "batched_mm"}:
         return None if ran is Experts.ORDINARY else False
     if requested == "deepgemm":

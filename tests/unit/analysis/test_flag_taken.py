@@ -208,6 +208,12 @@ def test_experts_are_known_by_what_was_launched(requested, ran, outcome):
     assert flag_taken(EXPERTS, requested, found).outcome is outcome
 
 
+def test_a_grouped_call_without_a_grouped_kernel_known_by_name_cannot_tell():
+    called = launched(GEMM, operators={"aten::_grouped_mm": 4})
+    assert flag_taken(EXPERTS, "grouped_mm", called).outcome is BLIND
+    assert flag_taken(EXPERTS, "grouped_mm", launched(GEMM)).outcome is NOT
+
+
 def test_deep_gemm_is_known_by_its_namespace():
     found = launched("void deep_gemm::sm90_bf16_gemm_impl<x>(y)")
     assert flag_taken(EXPERTS, "deepgemm", found).outcome is TOOK
