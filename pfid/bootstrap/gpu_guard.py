@@ -1,8 +1,9 @@
-"""Joins the guard of GPU memory to the box's daemon, if one watches.
+"""Joins the guard of GPU memory to the box's daemon, or to a look of our own where none watches.
 
 Nearly every launch is refused nothing, and loads nothing of what it takes to say why.
 """
 
+import socket
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Final
 import msgspec
 
 from pfid.adapters.control_client import ControlClient
+from pfid.adapters.gpu_gate import find_library
 from pfid.config.paths import daemon_socket
 from pfid.domain.errors import ControlError, LaunchError, WireError
 from pfid.domain.outcome import Outcome
@@ -36,22 +38,41 @@ class _Shown(msgspec.Struct):
 def refuse_orphaned_gpus(environ: Mapping[str, str]) -> None:
     """Return if a run with this environment may start on its GPUs.
 
-    A daemon that is not there or does not answer in time is no reason against a launch.
+    A daemon that does not answer in time is no reason against a launch.
 
     Raises:
         LaunchError: if memory of a GPU it would use is held and nobody who lives holds it.
     """
     why = ""
     with suppress(ControlError, WireError, OSError):
-        socket = daemon_socket(environ)
-        if socket.exists():
-            why = _why_not(socket, environ)
+        place = daemon_socket(environ)
+        if _listens(place):
+            why = _why_not(place, environ)
+        elif find_library(environ) is not None:
+            from pfid.bootstrap.own_guard import why_not_by_own_look
+
+            why = why_not_by_own_look(environ)
     if why:
         raise LaunchError(why)
 
 
-def _why_not(socket: Path, environ: Mapping[str, str]) -> str:
-    with ControlClient(socket, timeout_s=TIMEOUT_S) as client:
+def _listens(path: Path) -> bool:
+    """Whether there is a daemon, however slow; what a killed one left behind is none."""
+    if not path.exists():
+        return False
+    with socket.socket(socket.AF_UNIX) as knocking:
+        knocking.settimeout(TIMEOUT_S)
+        try:
+            knocking.connect(str(path))
+        except (ConnectionRefusedError, FileNotFoundError):
+            return False
+        except OSError:
+            return True
+    return True
+
+
+def _why_not(place: Path, environ: Mapping[str, str]) -> str:
+    with ControlClient(place, timeout_s=TIMEOUT_S) as client:
         told = client.ask(GetSnapshot(), SnapshotReply)
     try:
         said = msgspec.convert(told.snapshot, _Shown).verdicts

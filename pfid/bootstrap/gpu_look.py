@@ -97,15 +97,21 @@ class OwnLook:
     ) -> None:
         self._worker.close()
 
-    def look(self, for_s: float) -> GpusView:
+    @property
+    def began_s(self) -> float:
+        """When the first reading came, monotonic; now if there was none."""
+        return self._began_s or time.monotonic()
+
+    def look(self, for_s: float, *, open_s: float = OPEN_S) -> GpusView:
         """Sample for so long, or find out that there is nothing to be sampled.
 
-        Whoever looks again though there was nothing waits as long: it may come.
+        Whoever looks again though there was nothing waits as long: it may come. ``open_s``: for so
+        long the driver may take to answer.
         """
         if self._looked and self._hopeless:
             self._take(time.monotonic() + for_s, until=lambda: not self._hopeless)
         self._looked = True
-        self._take(time.monotonic() + OPEN_S, until=lambda: self._answered)
+        self._take(time.monotonic() + open_s, until=lambda: self._answered)
         self._take(time.monotonic() + for_s, until=lambda: self._hopeless)
         now_s = time.monotonic()
         seen_s = now_s - (self._began_s or now_s)

@@ -1,6 +1,7 @@
 """May a run start on these GPUs? Not where memory is held and nobody who lives holds it.
 
-Asked of a daemon's settled, proven verdicts. Who cannot look refuses nobody.
+Asked of a daemon's settled, proven verdicts; without a daemon the launcher looks itself. Who cannot
+look refuses nobody.
 """
 
 from collections.abc import Iterable, Sequence
@@ -25,11 +26,16 @@ def refusal(snapshot: Snapshot, visible: str | None) -> str:
     """
     if snapshot.gpus is None:
         return ""
-    held = {v.entity.id: v for v in snapshot.verdicts if _stands(v)}
-    chosen = [g for g in chosen_gpus(snapshot.gpus, visible) if g.facts.uuid in held]
-    if not chosen:
+    stands = {v.entity.id: v.summary for v in snapshot.verdicts if _stands(v)}
+    chosen = chosen_gpus(snapshot.gpus, visible)
+    return held([(g, stands[g.facts.uuid]) for g in chosen if g.facts.uuid in stands])
+
+
+def held(cards: Sequence[tuple[GpuView, str]]) -> str:
+    """The refusal for these cards, each with what its verdict says; "" for none."""
+    if not cards:
         return ""
-    said = "; ".join(f"GPU {g.facts.index}: {held[g.facts.uuid].summary}" for g in chosen)
+    said = "; ".join(f"GPU {gpu.facts.index}: {summary}" for gpu, summary in cards)
     return (
         f"{said}. The run would run out of memory there: free it (`pfid checks explain {CHECK}`), "
         f"or choose other GPUs with {VISIBLE}"

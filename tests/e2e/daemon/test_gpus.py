@@ -389,7 +389,13 @@ def test_no_run_is_launched_onto_memory_that_a_dead_one_still_holds(watched, tmp
     assert status == 125
     assert "GPU 1: memory of this GPU is held by no visible process" in said
     assert run(PFID_SOCKET=str(watched.socket), CUDA_VISIBLE_DEVICES="0")[0] == 0
-    assert run(PFID_SOCKET=str(tmp_path / "nobody"))[0] == 0
+    watched.kill(9)  # leaves its socket behind
+    status, said = run(PFID_SOCKET=str(watched.socket))
+    assert status == 125, "without a daemon the launcher looks itself"
+    assert "GPU 1: memory of this GPU is held by no visible process" in said
+    assert run(PFID_SOCKET=str(tmp_path / "nobody"), CUDA_VISIBLE_DEVICES="0")[0] == 0
+    watched.nvml.change(1, memory_used=4 * 1024**2)
+    assert run(PFID_SOCKET=str(tmp_path / "nobody"))[0] == 0, "given back"
 
 
 ROCM = """
