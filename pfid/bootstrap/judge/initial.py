@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -192,6 +193,8 @@ def _whole(path: Path, section: str, guess: Guess | None, seen: _Seen) -> str:
         arms=_arms(guess, seen.counted),
         metric=metric,
         family=family,
+        plain=re.sub(r"\W", "_", name)[:40],
+        zeros="0" * 64,
     )
 
 
@@ -211,7 +214,16 @@ optional = []
 {arms}
 # Limits of a check: [limits.NAME]; `pfid checks explain NAME` lists them.
 
-# collapse needs no section: loops, repeated tokens, other scripts.
+# collapse needs no section: loops, repeated tokens, other scripts. It alone makes a run void.
+# [gates.collapse]
+# families = [{family}]      # kinds of prompt that are looked at; none: all
+# scripts = ["cyrillic"]   # alphabets beside Latin and those of prompt and known-good answer
+
+# What an arm lost is said before anything is compared; judged without a section too.
+# [gates.exclusions_balanced]
+# flags = ["too_short"]      # which flags lose an item; none named: every flag does
+# truncation = true          # whether an answer that the cap ended is lost
+# unscored = true            # whether an answer without a score is
 
 # A distribution against what it should be; never one floor.
 # [gates.length_conformance]
@@ -235,4 +247,35 @@ optional = []
 # name = "wrong answers"
 # metric = {metric}
 # threshold = 0.1
+
+# A rate belongs to the corpus it was measured on; `sha256sum` of one file is its digest, and the
+# check prints the rate as it is counted now, with all that binds it.
+# [gates.rate_bound_to_corpus]
+# corpus = "corpus.jsonl"
+# [[gates.rate_bound_to_corpus.rates]]
+# name = "under_floor_rate_{plain}"
+# metric = {metric}
+# below = 0.5
+# hits = 90
+# n = 764
+# low = 0.0968
+# high = 0.1426
+# method = "wilson"          # or wald: whose interval it is
+# floor = 0.5                # what decides what counts; "none" where there is none
+# corpus_sha256 = "{zeros}"
+# date = 2026-08-26
+
+# The longest runs that answers share with a corpus, word for word.
+# [gates.memorisation]
+# corpus = ["corpus.jsonl"]
+# field = "text"             # of JSON lines
+# min_chars = 50
+
+# Faults planted into the good answers: a property that no gate above sees is a blind spot.
+# [gates.gate_sees_property]
+# properties = ["length", "collapse", "refusal", "memorisation"]
+# [[gates.gate_sees_property.metrics]]   # gates of your own, driven as the checks are
+# metric = {metric}
+# function = "metrics:overlap"
+# fails_below = 0.5
 """

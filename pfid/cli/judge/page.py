@@ -1,6 +1,6 @@
 """The page of a judgement: pure, from an evaluation and its verdicts to HTML."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final
 
 from pfid import __version__
@@ -10,6 +10,8 @@ from pfid.bootstrap.stage_judging import Judged
 from pfid.cli.judge.output import judged_facts
 from pfid.domain.outcome import Outcome
 from pfid.domain.verdict import Figure
+from pfid.formats.answers.visible import visible
+from pfid.formats.answers.words import word_count
 from pfid.formats.html.markup import Markup, document, el, text
 from pfid.formats.html.result_plots import Span, distributions, intervals, trip_point
 from pfid.formats.html.style import STYLE
@@ -25,6 +27,8 @@ FAMILIES_MAX: Final = 8
 METRICS_MAX: Final = 12
 SPANS_MAX: Final = 40
 BAD_MAX: Final = 200
+SHARES: Final = ("ratio", "share")
+COUNTS: Final = ("1", "words", "tokens")
 TRIP: Final = "trip_point_outside_jitter"
 LENGTH: Final = "words an answer"
 
@@ -85,7 +89,7 @@ def _lengths(results: ResultFacts) -> Iterator[Markup]:
                 (
                     a.name,
                     [
-                        float(len(r.output.split()))
+                        float(word_count(visible(r.output)))
                         for r in a.records
                         if family is None or r.family == family
                     ],
@@ -124,13 +128,20 @@ def _is_binary(arm: Arm, name: str) -> bool:
 
 
 def _intervals(results: ResultFacts, judged: Sequence[Judged]) -> Iterator[Markup]:
-    spans = [*_rates(results), *_of_verdicts(judged)]
-    drawn = intervals(spans[:SPANS_MAX], "")
-    if drawn is not None:
+    """Shares on one axis; what has another scale (quartiles of lengths) on one of its own."""
+    shares = [*_rates(results), *_of_verdicts(judged, SHARES)]
+    others = [*_of_verdicts(judged, COUNTS)]
+    if shares or others:
         yield el("h2", "Intervals")
-        yield el("p", "Rates of scores that are yes or no, with Wilson's interval at 95 %.")
-        yield drawn
-        yield from _left_out(len(spans), SPANS_MAX, "figures")
+    for spans, said in (
+        (shares, "Shares; those of scores that are yes or no with Wilson's interval at 95 %."),
+        (others, "Lengths, and others that are no shares."),
+    ):
+        drawn = intervals(spans[:SPANS_MAX], "")
+        if drawn is not None:
+            yield el("p", said)
+            yield drawn
+            yield from _left_out(len(spans), SPANS_MAX, "figures")
 
 
 def _rates(results: ResultFacts) -> Iterator[Span]:
@@ -150,13 +161,13 @@ def _rates(results: ResultFacts) -> Iterator[Span]:
                 )
 
 
-def _of_verdicts(judged: Sequence[Judged]) -> Iterator[Span]:
+def _of_verdicts(judged: Sequence[Judged], units: Collection[str]) -> Iterator[Span]:
     """Figures that a check gave with both ends."""
     for j in judged:
         figures: Mapping[str, Figure] = j.view.figures
         for name, figure in figures.items():
             low, high = figures.get(f"{name}_low"), figures.get(f"{name}_high")
-            if low is not None and high is not None and figure.unit == "ratio":
+            if low is not None and high is not None and figure.unit in units:
                 yield Span(
                     name=f"{j.view.check}: {name}", low=low.value, at=figure.value, high=high.value
                 )

@@ -1,11 +1,13 @@
 """`pfid judge --init`: the spec it writes judges what it was written for, however often it ran."""
 
 import json
+import re
 
 import pytest
 from click.testing import CliRunner
 
 from pfid.cli.entry import main
+from pfid.config.gates import loads_gates
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +106,7 @@ def test_scores_and_figures_stand_in_the_text_and_what_to_do_at_its_end(judge, t
     assert "not configured" in counts
     assert shown.splitlines()[-1].startswith("next: ")
     said = json.loads(judge("results.jsonl", "--baseline", "base.jsonl", "--json").stdout)
-    assert said["candidate"]["scores"] == {"accuracy": {"mean": 0.6, "n": 60}}
+    assert said["candidate"]["scores"] == {"accuracy": {"mean": 0.6, "n": 60, "unscored": 0}}
 
 
 def test_what_does_not_apply_is_not_called_not_configured(judge, tmp_path):
@@ -117,3 +119,14 @@ def test_what_does_not_apply_is_not_called_not_configured(judge, tmp_path):
     for reason in set(reasons):
         assert f"{reasons.count(reason)} {reason.replace('_', ' ')}" in shown
     assert len(set(reasons)) > 1
+
+
+def test_every_section_stands_in_it_and_holds_as_it_is_when_it_is_taken_in(judge, tmp_path):
+    records(tmp_path / "results.jsonl", 6)
+    judge("--init", "results.jsonl", code=0)
+    text = (tmp_path / "GATES.toml").read_text()
+    taken = re.sub(r"^# (?=\[|[a-z_0-9]+ = )", "", text, flags=re.MULTILINE)
+    spec = loads_gates(taken)
+    missing = [name for name in spec.gates.__struct_fields__ if getattr(spec.gates, name) is None]
+    assert missing == [], "a gate that nobody is shown is a gate that nobody asks"
+    assert spec.arms.candidate.instrument.max_tokens == 1500

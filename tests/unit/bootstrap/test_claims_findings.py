@@ -136,5 +136,22 @@ def test_the_first_ledger_is_good_until_what_is_not_measured_in_it_expires():
     assert not codes(*ledger.claims)
     assert codes(*ledger.claims, on=DAY + STANDS) == {("expired", True)}
     assert sum(claim.status == "superseded" for claim in ledger.claims) == 10
+    fallen = {c.key: (c.ends, c.unit) for c in ledger.claims if not c.live and c.ends}
+    assert fallen == {
+        "attention_quadratic_share": ((14.3,), "%"),
+        "chunked_cross_entropy_cost": ((2.0, 5.0), "x"),
+        "bucket_size_for_diversity": ((256.0,), "samples"),
+        "encode_cache_rebuild": ((4.3,), "h"),
+    }
+    bare = {claim.key for claim in ledger.claims if not claim.ends}
+    assert bare == {
+        "masked_attention_backend_sm120",
+        "frozen_base_intensity",
+        "flash_attention_per_layer",
+        "bucket_size_for_diversity",
+        "august_kernel_table_is_of_training",
+        "adopt_flex_attention",
+        "warmup_ratio_argument",
+    }, "of these the playbook has no figure that fell, or only words"
     dead_ends = [claim.key for claim in ledger.claims if claim.status == "negative"]
     assert dead_ends == ["grouped_mm", "cuda_graphs_over_experts", "liger_fused_cross_entropy"]
