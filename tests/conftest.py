@@ -6,7 +6,8 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any
 
@@ -71,9 +72,42 @@ settings.register_profile(
 settings.load_profile("pfid")
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Let no two workers collect in the same second: a test named by it would be two at once.
+
+    xdist compares the names; by itself it would see such a one now and then.
+    """
+    number = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+    now_s, now_ns = time.time, time.time_ns
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(time, "time", lambda: now_s() - 2 * number)
+        patch.setattr(time, "time_ns", lambda: now_ns() - 2 * number * 10**9)
+        return (yield)
+
+
 FIRST = (
     "tests/e2e/systemd",
     "tests/e2e/test_selftest_live.py",
+    "tests/e2e/daemon/test_restarts.py",
+    "tests/e2e/test_instrument.py",
+    "tests/contract/viability/test_peak.py",
+    "tests/e2e/daemon/test_gpus.py",
+    "tests/contract/viability/test_prove_serving.py",
+    "tests/e2e/test_probe_scaling.py",
+    "tests/e2e/launching/test_run.py",
+    "tests/e2e/monitoring/test_alerts_arrive.py",
+    "tests/e2e/monitoring/test_every_panel.py",
+    "tests/e2e/monitoring/test_fleet.py",
+    "tests/e2e/test_judge.py",
+    "tests/contract/cli/every",
+    "tests/e2e/launching/test_terminal.py",
+    "tests/e2e/daemon/test_deaths.py",
+    "tests/contract/probes/test_mask_probe.py",
+    "tests/contract/cli/test_preflight.py",
+    "tests/contract/monitoring/test_rules.py",
+    "tests/e2e/test_first_line.py",
+    "tests/e2e/test_demo.py",
 )
 """Where tests run longest, longest first: begun last, one of them would keep one worker while all
 others have nothing left. A folder is one worker's: its tests share what is dear to make."""
