@@ -25,6 +25,7 @@ from pfid.launch.older_text import FoundLog, older_bytes
 from pfid.launch.ports import Held
 from pfid.launch.start import fingerprint
 from pfid.policy.job_identity import job_identity
+from pfid.policy.masking import mask_argv
 from pfid.policy.run_name import default_name, new_run_id
 from pfid.wire.record import RecordedLog, RecordedProcess, RunRecord, recorded
 
@@ -87,7 +88,7 @@ def _record(
         process=process,
         started_at_s=process_identity.started_at_s(captured.stat.start_ticks),
         source=RunSource.CAPTURED.value,
-        argv=list(argv),
+        argv=list(mask_argv(argv)[0]),
         cwd=cwd,
         logs=[_log(path, process, earlier) for path in _paths(pid, logs)],
         fingerprint=fingerprint(argv, cwd, job.world_size),

@@ -24,6 +24,7 @@ from pfid.domain.verdict import Verdict
 from pfid.host.plugins import UNKNOWN_STAGE, Registry
 from pfid.host.proofs import ProofBook
 from pfid.policy.evaluate import run_check
+from pfid.policy.masking import mask_text
 from pfid.policy.views import Graded
 from pfid.spec.check import Severity, Stage
 from pfid.spec.reasons import CHECK_ERROR, RECORDS_INCOMPLETE, UNDECLARED_REASON, UNPROVEN
@@ -222,7 +223,7 @@ def _judged(
     wrong = verdict.outcome in (Outcome.FAIL, Outcome.UNKNOWN)
     return Judged(
         view=view,
-        evidence=verdict.evidence,
+        evidence=tuple(mask_text(line) for line in verdict.evidence),
         remedy=_remedy(check, verdict.reason, how) if wrong else "",
         required=check.name not in how.optional,
         blind_spot=paragraph_of(check.runbook, "Blind spot:").replace("``", "`"),

@@ -26,6 +26,7 @@ from pfid.launch.provenance import Provenance
 from pfid.launch.request import LaunchRequest
 from pfid.policy.child_environ import child_environ, local_ranks
 from pfid.policy.job_identity import fingerprint_parts, job_identity
+from pfid.policy.masking import mask_argv
 from pfid.policy.rotation import LogSeen, Move, Step, plan_rotation
 from pfid.policy.run_name import new_run_id
 from pfid.wire.record import (
@@ -218,7 +219,7 @@ def _record(box: Box, held: Held, draft: _Draft) -> RunRecord:
         else box.processes.started_at_s(start_ticks),
         attempt=draft.attempt,
         restarts_left=max(0, request.restarts + 1 - draft.attempt),
-        argv=list(request.argv),
+        argv=list(mask_argv(request.argv)[0]),
         cwd=request.cwd,
         logs=list(draft.logs),
         expect_step_s=request.expect_step_s,

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import pairwise
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 MASK: Final = "[masked]"
 
@@ -31,7 +31,15 @@ _OF_TEXT: Final = frozenset(
     }
 )
 """Before ``token`` these speak of text, not of a key."""
+_SHELL_TEXT: Final = re.compile(r"-[a-z]{0,4}c")
+"""``sh -c``, ``bash -lc``: the next word is a text of many."""
+_USERS: Final = frozenset({"-u", "--user", "--proxy-user"})
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_STEMS: Final = (
+    *("token", "secret", "passw", "passphrase", "pwd", "key", "credential", "authorization"),
+    *("bearer", "cookie", "pat=", "pat ", "pat:", 'pat"', "pat'", "sas", "sig", "login", "-u"),
+)
+"""One of these stands, in small letters, in everything that a name gives away."""
 _SHAPES: Final = r"""
     \bhf_[A-Za-z0-9]{20,} | \bapi_org_[A-Za-z0-9]{20,}
     | \bsk-[A-Za-z0-9_-]{16,}
@@ -44,15 +52,36 @@ _SHAPES: Final = r"""
     | \bwandb_v1_[A-Za-z0-9_]{20,}
     | \beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+
     | (?<=Bearer\ )[^\s'"]+ | (?<=Basic\ )[A-Za-z0-9+/=]{8,}
-    | (?<=://)[^/\s:@]*:[^/\s@]+(?=@)
-    | (?<=[?&]sig=)[^&\s]+ | (?<=[?&]token=)[^&\s]+
+    | (?<=://)[^/\s:@'"]*:[^/\s'"]+(?=@) | (?<=://)[A-Za-z0-9_.-]{20,}(?=@)
+    | (?<=-----BEGIN\ )[A-Z ]*PRIVATE\ KEY-----.*?(?:-----END|\Z)
     """
 _MARKS: Final = (
     *("hf_", "api_org_", "sk-", "gh", "github_pat_", "glpat-", "AKIA", "ASIA", "AIza", "xox"),
     "nvapi-",
-    *("wandb_v1_", "eyJ", "Bearer ", "Basic ", "://", "sig=", "token="),
+    *("wandb_v1_", "eyJ", "Bearer ", "Basic ", "://", "-----BEGIN "),
 )
 """One of these stands in everything that has such a shape."""
+_VALUE: Final = r"""(?:"(?:[^"\\]|\\.)*"|'[^']*'|[^\s"';&|<>()]+|["']\S*)+"""
+_GIVEN: Final = r"""
+    (?<![\w.-])-{1,2}(?P<option>[A-Za-z][\w.-]*)(?:=|[ \t]+(?!-))
+    | (?<![\w.])(?P<name>[A-Za-z_][\w.-]*)=
+    """
+"""Before a value: ``NAME=``, ``--option=`` and ``--option ``, as a shell reads them."""
+_QUOTED: Final = r"""
+    (?P<before>(?P<q>\\{0,8}["'])(?P<name>[\w.-]+)(?P=q)\s*:\s*)
+    (?P<value>(?P<v>\\{0,8}["']).*?(?P=v)|[^\s,}\]{["']+)
+    """
+"""A quoted name and its value, as in JSON or Python."""
+_HEADER: Final = r"(?P<before>[{,]\s*)?(?<![\w.-])(?P<name>[A-Za-z][\w-]*):[ \t]*(?=[^\s/])"
+_SCHEME: Final = r"(?:Bearer|Basic|Digest|Token|ApiKey)[ ]+"
+_LOGIN: Final = r"""(?P<before>\bwandb\s+login\s+(?:--\S+\s+)*)(?P<value>[^\s;&|"'-][^\s;&|]*)"""
+_USER: Final = r"""
+    (?P<before>(?<!\S)(?:-u|--user|--proxy-user)[ =]["']?[^\s:/"']+:)(?P<value>[^\s"']+)
+    """
+_IN_URL: Final = r"""
+    (?P<before>[?&](?:sig|key|signature|x-(?:amz|goog)-(?:signature|credential))=)
+    (?P<value>[^&\s"'\#]+)
+    """
 
 
 def names_a_secret(name: str) -> bool:
@@ -66,33 +95,133 @@ def names_a_secret(name: str) -> bool:
 
 
 def mask_text(text: str) -> str:
-    """Mask what has the shape of a secret, wherever it stands."""
+    """Mask what a name before it, or its own shape, gives away, wherever it stands.
+
+    ``sh -c 'HF_TOKEN=x python'``, ``--env=HF_TOKEN=x``, ``{"api_key": "x"}``, ``X-Api-Key: x``,
+    ``https://user:x@host``, ``curl -u user:x``.
+    """
+    lowered = text.lower()
+    if any(stem in lowered for stem in _STEMS):
+        text = _named(text)
     return _shapes().sub(MASK, text) if any(mark in text for mark in _MARKS) else text
+
+
+def _named(text: str) -> str:
+    known = _names()
+    text = known.quoted.sub(_if_secret, text)
+    text = _given(_headers(text, known), known)
+    for pattern in known.always:
+        text = pattern.sub(rf"\g<before>{MASK}", text)
+    return text
+
+
+def _if_secret(found: re.Match[str]) -> str:
+    """The quotes stay; null and its like are no secret."""
+    quote = found["v"] or ""
+    nothing = found["value"].strip("\\\"'") in {"", "null", "None", "true", "false"}
+    if nothing or not names_a_secret(found["name"]):
+        return found[0]
+    return f"{found['before']}{quote}{MASK}{quote}"
+
+
+def _headers(text: str, known: "_Names") -> str:
+    """``X-Api-Key: value`` to the end of its line or quotes, ``{token:value}`` to the next comma.
+
+    ``token:`` alone may be prose: no header is called that.
+    """
+    parts, at = [], 0
+    for found in known.header.finditer(text):
+        inside = found["before"] is not None
+        alone = found["name"].lower() == "token" and not inside
+        if found.start() < at or alone or not names_a_secret(found["name"]):
+            continue
+        begins = found.end()
+        if (scheme := known.scheme.match(text, begins)) is not None:
+            begins = scheme.end()
+        ends = (known.item_ends if inside else known.line_ends).search(text, begins)
+        parts += [text[at:begins], MASK]
+        at = len(text) if ends is None else ends.start()
+    return "".join((*parts, text[at:]))
+
+
+def _given(text: str, known: "_Names") -> str:
+    """Values of telling names; what stands in the value of another is looked at too."""
+    parts, at = [], 0
+    for found in known.given.finditer(text):
+        if found.start() < at or not names_a_secret(found["option"] or found["name"]):
+            continue
+        value = known.value.match(text, found.end())
+        if value is not None:
+            parts += [text[at : found.end()], MASK]
+            at = value.end()
+    return "".join((*parts, text[at:]))
+
+
+class _Names(NamedTuple):
+    """Patterns of what a name gives away."""
+
+    quoted: re.Pattern[str]
+    header: re.Pattern[str]
+    scheme: re.Pattern[str]
+    line_ends: re.Pattern[str]
+    item_ends: re.Pattern[str]
+    given: re.Pattern[str]
+    value: re.Pattern[str]
+    always: tuple[re.Pattern[str], ...]
+
+
+@cache
+def _names() -> _Names:
+    """Compiled when first needed."""
+    return _Names(
+        quoted=re.compile(_QUOTED, re.VERBOSE),
+        header=re.compile(_HEADER),
+        scheme=re.compile(_SCHEME, re.IGNORECASE),
+        line_ends=re.compile(r"[\n\"']"),
+        item_ends=re.compile(r"[,}\n\"']"),
+        given=re.compile(_GIVEN, re.VERBOSE),
+        value=re.compile(_VALUE),
+        always=(
+            re.compile(_LOGIN),
+            re.compile(_USER, re.VERBOSE),
+            re.compile(_IN_URL, re.VERBOSE | re.IGNORECASE),
+        ),
+    )
 
 
 @cache
 def _shapes() -> re.Pattern[str]:
     """Compiled when first needed: nearly nothing that is launched looks like a secret."""
-    return re.compile(_SHAPES, re.VERBOSE)
+    return re.compile(_SHAPES, re.VERBOSE | re.DOTALL)
 
 
 def mask_argv(argv: Sequence[str]) -> tuple[tuple[str, ...], int]:
     """Mask the values of telling options and settings; the number of words that hold a mask.
 
-    ``--hf-token X``, ``--hf-token=X``, ``hub.token=X``, ``HF_TOKEN=X`` and ``-H "Bearer X"``.
+    ``--hf-token X``, ``--hf-token=X``, ``hub.token=X``, ``HF_TOKEN=X`` and ``-H "Bearer X"``, and
+    the same inside of a word, as in ``sh -c 'HF_TOKEN=X python train.py'``.
     """
     masked: list[str] = []
-    next_is_secret = False
-    for word in argv:
+    for at, word in enumerate(argv):
         name, equals, value = word.partition("=")
-        if next_is_secret and not word.startswith("--"):
+        before = argv[at - 1] if at else ""
+        if _takes_a_secret(before) and not word.startswith("--"):
             masked.append(MASK)
+        elif _SHELL_TEXT.fullmatch(before):
+            masked.append(mask_text(word))
         elif equals and value and _is_name(name) and names_a_secret(name):
             masked.append(f"{name}={MASK}")
+        elif before in _USERS and ":" in word and "/" not in word:
+            masked.append(f"{word.partition(':')[0]}:{MASK}")
+        elif before == "login" and at > 1 and argv[at - 2].endswith("wandb") and word[:1] != "-":
+            masked.append(MASK)
         else:
             masked.append(mask_text(word))
-        next_is_secret = word.startswith("-") and not equals and names_a_secret(word)
     return tuple(masked), sum(was != now for was, now in zip(argv, masked, strict=True))
+
+
+def _takes_a_secret(word: str) -> bool:
+    return word.startswith("-") and "=" not in word and " " not in word and names_a_secret(word)
 
 
 def _is_name(text: str) -> bool:

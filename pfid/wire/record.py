@@ -101,7 +101,7 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
         attempt: 1 for the first launch.
         restarts_left: how often the launcher will still relaunch.
         waiting: the run has ended and its launcher is about to relaunch it.
-        argv: the command.
+        argv: the command, secrets masked.
         cwd: its working directory.
         logs: the child's output first.
         expect_step_s: from ``--expect-step``.

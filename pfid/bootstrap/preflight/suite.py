@@ -12,6 +12,7 @@ from pfid.adapters.untracked_files import untracked_files
 from pfid.bootstrap.preflight.project import Project
 from pfid.config.preflight.asked import Tests
 from pfid.policy.launch_environ import launch_environ
+from pfid.policy.masking import mask_text
 from pfid.spec.ports.preflight import SuiteFacts, SuiteResult
 from pfid.spec.ports.python import PythonAnswer, PythonProblem
 
@@ -126,7 +127,7 @@ def _run(project: Project, tests: Tests, commit: str | None) -> KeptResult:
         skipped=int(said.get("skipped", 0)),
         complete=bool(said.get("complete")),
         hung=ran.problem is PythonProblem.HUNG,
-        said=str(said.get("said", ran.detail)),
+        said=mask_text(str(said.get("said", ran.detail))),
     )
 
 

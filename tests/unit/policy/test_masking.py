@@ -47,6 +47,14 @@ def test_a_name_that_speaks_of_text_is_left_alone(name):
         (["a == b", "x=y z"], ["a == b", "x=y z"]),
         (["--token="], ["--token="]),
         (["--token", "token", "x"], ["--token", MASK, "x"]),
+        (["sh", "-c", "HF_TOKEN=abc python x"], ["sh", "-c", f"HF_TOKEN={MASK} python x"]),
+        (["docker", "-e", "HF_TOKEN=a,b"], ["docker", "-e", f"HF_TOKEN={MASK}"]),
+        (["--env=HF_TOKEN=abc"], [f"--env=HF_TOKEN={MASK}"]),
+        (['--c={"api_key": "a", "n": 1}'], [f'--c={{"api_key": "{MASK}", "n": 1}}']),
+        (["-H", "X-Api-Key: a b"], ["-H", f"X-Api-Key: {MASK}"]),
+        (["curl", "-u", "me:abc"], ["curl", "-u", f"me:{MASK}"]),
+        (["python", "-u", "train.py"], ["python", "-u", "train.py"]),
+        (["/bin/wandb", "login", "abc"], ["/bin/wandb", "login", MASK]),
     ],
 )
 def test_a_secret_is_masked_and_nothing_else(argv, masked):
@@ -81,6 +89,44 @@ def test_what_hides_in_a_value_is_masked_by_its_key_or_its_shape():
     assert mask_value(value) == {
         "api_key": MASK, "inner": [{"note": f"use {MASK}"}], "n": 1, "token": None,
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "masked"),
+    [
+        ("export A=1; HF_TOKEN='a b' python x", f"export A=1; HF_TOKEN={MASK} python x"),
+        ('HF_TOKEN="a \\" b" x', f"HF_TOKEN={MASK} x"),
+        ('HF_TOKEN="unclosed', f"HF_TOKEN={MASK}"),
+        ("X_API_KEY=a&& y", f"X_API_KEY={MASK}&& y"),
+        ("python --hf-token abc -x", f"python --hf-token {MASK} -x"),
+        ("x -y --password abc --lr 3", f"x -y --password {MASK} --lr 3"),
+        ("--token --verbose", "--token --verbose"),
+        ("-H 'Authorization: token abc' y", f"-H 'Authorization: token {MASK}' y"),
+        ("https://a/ -H authorization: abc", f"https://a/ -H authorization: {MASK}"),
+        ("Cookie: a=b; c=d\nnext", f"Cookie: {MASK}\nnext"),
+        ("https://u:p@ss@host/x", f"https://{MASK}@host/x"),
+        ("https://" + "a1" * 20 + "@host/x", f"https://{MASK}@host/x"),
+        ("https://x/?key=abc&n=1", f"https://x/?key={MASK}&n=1"),
+        ("https://x/?access_token=abc#f", f"https://x/?access_token={MASK}"),
+        ("a?X-Amz-Signature=abc&X-Amz-Date=1", f"a?X-Amz-Signature={MASK}&X-Amz-Date=1"),
+        ("{'a': {'token': 'b'}}", f"{{'a': {{'token': '{MASK}'}}}}"),
+        ('{\\"api_key\\": \\"b\\"}', f'{{\\"api_key\\": \\"{MASK}\\"}}'),
+        ('{"token": null, "pad_token": "x"}', '{"token": null, "pad_token": "x"}'),
+        ("hub={token:abc,n:1}", f"hub={{token:{MASK},n:1}}"),
+        ("the special token: <s>", "the special token: <s>"),
+        ("curl --user me:abc x", f"curl --user me:{MASK} x"),
+        ("wandb login --relogin abc; x", f"wandb login --relogin {MASK}; x"),
+        ("a == b, keys=3, monkey=4 --key 5", "a == b, keys=3, monkey=4 --key 5"),
+        ("-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END", f"-----BEGIN {MASK}"),
+    ],
+)
+def test_a_secret_is_known_by_the_name_before_it_wherever_it_stands(text, masked):
+    assert mask_text(text) == masked
+
+
+@pytest.mark.parametrize("part", ["a=", "token=", '"', "\\", "'a':", "{,", "--token ", "-u a:"])
+def test_a_hostile_text_is_read_in_time_that_grows_with_it(part):
+    assert mask_text(part * 20_000 + "token") is not None
 
 
 @given(st.lists(st.text()))
