@@ -1,5 +1,6 @@
 """``tests/run`` says no when something is wrong, and bounds itself."""
 
+import ast
 import os
 import re
 import subprocess
@@ -11,6 +12,50 @@ import pytest
 
 ENGINES = "tests/contract/results/engines.txt"
 TOOLS = ("ruff", "mypy", "lint-imports", "pytest", "python")
+
+
+BASE = frozenset({"sh", "bash", "cat", "echo", "env", "grep", "sha256sum", "sleep", "true"})
+"""What every Debian has."""
+BROUGHT = frozenset({"python3", "transformers"})
+"""What the environment of the tests brings."""
+STARTS = frozenset({"run", "Popen", "check_output", "check_call"})
+NAMES = frozenset({"which", "needs"})
+
+
+def programs_of(path: Path) -> set[str]:
+    """Programs that a test names: as the first word of a command, for ``which`` or ``needs``."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Call):
+            found |= {word for argument in commands(node) for word in first_words(argument)}
+    return {word for word in found if re.fullmatch(r"[a-z][a-z0-9+.-]*", word)}
+
+
+def commands(node: ast.Call) -> list[ast.expr]:
+    of, name = node.func, getattr(node.func, "attr", "")
+    if name in NAMES:
+        return node.args
+    ours = isinstance(of, ast.Attribute) and getattr(of.value, "id", "") == "subprocess"
+    return node.args[:1] if ours and name in STARTS else []
+
+
+def first_words(argument: ast.expr) -> list[str]:
+    if isinstance(argument, ast.List | ast.Tuple):
+        return first_words(argument.elts[0]) if argument.elts else []
+    if isinstance(argument, ast.Starred):
+        return first_words(argument.value)
+    value = argument.value if isinstance(argument, ast.Constant) else None
+    return [value] if isinstance(value, str) else []
+
+
+def test_every_program_that_a_test_starts_is_seen_to_by_the_script(checkout):
+    script = (checkout / "tests" / "run").read_text()
+    listed = re.search(r"^programs=\((.*?)\)$", script, re.MULTILINE | re.DOTALL)
+    assert listed is not None
+    known = BASE | BROUGHT | {entry.partition(":")[0] for entry in listed[1].split()}
+    tests = [p for p in (checkout / "tests").rglob("*.py") if "bench" not in p.parts]
+    unknown = {str(p.relative_to(checkout)): programs_of(p) - known for p in tests}
+    assert {path: names for path, names in unknown.items() if names} == {}
 
 
 @pytest.fixture
