@@ -63,13 +63,8 @@ def environment(box, place, lib=None):
 
 @pytest.fixture
 def placed(box):
-    """It runs from where the others expect it, before and afterwards."""
-    _place(box)
+    """It runs from where the others expect it, afterwards as before."""
     yield
-    _place(box)
-
-
-def _place(box):
     done = service(box, "install", "--apply", "--now")
     assert done.returncode == 0, done.stderr
     box.until("READY", lambda: box.show(UNIT, "ActiveState") == "active", 60)

@@ -132,7 +132,11 @@ CASES = {
         {**POD, "HOSTNAME": "t-worker-1", "PET_NNODES": "1:4"},
         place("t"),
     ),
-    "on_a_desk": ({"HOSTNAME": "box-0"}, NOTHING),
+    "on_a_desk": ({"HOSTNAME": "box-worker-0"}, NOTHING),
+    "ranks_on_a_desk": (
+        {"HOSTNAME": "box-3", "RANK": "3", "WORLD_SIZE": "8"},
+        place(None, 3, 8),
+    ),
     "negative": ({"RANK": "-1", "WORLD_SIZE": "0"}, NOTHING),
     "no_digits": ({"RANK": "²", "WORLD_SIZE": "many"}, NOTHING),
     "beyond_the_world": ({"RANK": "8", "WORLD_SIZE": "8"}, NOTHING),
