@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from pfid.domain.gpu import AbsentReason
+from pfid.domain.gpu import AbsentReason, MigInstance
 from pfid.domain.gpu_view import GpusView, GpuView, HolderView
 
 FIELDS: Final = (
@@ -43,6 +43,7 @@ def gpu_json(gpu: GpuView) -> dict[str, Any]:
         "pci_bus_id": facts.pci_bus_id,
         "capability": None if facts.capability is None else list(facts.capability),
         "mig": facts.mig,
+        "mig_instances": [_instance(each) for each in facts.instances],
         "present": gpu.present,
         **{name: None if last is None else getattr(last, name) for name in FIELDS},
         "power_source": None
@@ -62,6 +63,16 @@ def gpu_json(gpu: GpuView) -> dict[str, Any]:
         else {"tflops": gpu.reference.tflops, "power_w": gpu.reference.power_w},
         "recent_utilization": list(gpu.recent_utilization),
         "recent_power_w": list(gpu.recent_power_w),
+    }
+
+
+def _instance(slice_: MigInstance) -> dict[str, Any]:
+    return {
+        "uuid": slice_.uuid,
+        "name": slice_.name,
+        "gpu_instance": slice_.gpu_instance,
+        "compute_instance": slice_.compute_instance,
+        "memory_total_bytes": slice_.memory_total_bytes,
     }
 
 

@@ -1,6 +1,7 @@
 """GPUs as lines: what each is busy with, in words and figures, and its last minutes."""
 
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
@@ -36,7 +37,7 @@ SHOWN_POINTS: Final = 24
 def row(gpu: GpuView) -> tuple[str | Cell, ...]:
     """One line of the table."""
     last = gpu.last
-    name = f"{gpu.facts.index} {gpu.facts.name}"
+    name = f"{gpu.facts.index} {gpu.facts.name}{mig(gpu)}"
     if last is None:
         gone = Cell("gone" if not gpu.present else "no fresh sample", "bold red")
         return (name, gone, NONE, NONE, NONE, NONE, holders(gpu), spark(gpu.recent_utilization))
@@ -50,6 +51,15 @@ def row(gpu: GpuView) -> tuple[str | Cell, ...]:
         holders(gpu),
         spark(gpu.recent_utilization),
     )
+
+
+def mig(gpu: GpuView) -> str:
+    """The slices of a card under MIG, alike ones together; "" for one that is whole."""
+    if not gpu.facts.mig:
+        return ""
+    slices = Counter(each.name for each in gpu.facts.instances)
+    said = ", ".join(f"{n} x {name}" if n > 1 else name for name, n in slices.items())
+    return f" (MIG: {said or 'no instance'})"
 
 
 def kind(gpu: GpuView) -> Cell:
@@ -66,7 +76,7 @@ def percent(share: float | None) -> str:
 
 
 def power(gpu: GpuView) -> str:
-    """Watts of the enforced limit; a power that is no exact mean says so."""
+    """Watts of the enforced limit; how the power was had stands in the JSON."""
     last = gpu.last
     if last is None or last.power_w is None:
         return NONE
@@ -127,4 +137,6 @@ def sentence(gpu: GpuView) -> str:
         f"tensor {percent(None if gpu.last is None else gpu.last.tensor_activity)}",
         memory(gpu),
     ]
-    return f"{gpu.facts.index} {gpu.facts.name}: {', '.join(p for p in parts if p != NONE)}"
+    return (
+        f"{gpu.facts.index} {gpu.facts.name}{mig(gpu)}: {', '.join(p for p in parts if p != NONE)}"
+    )

@@ -106,6 +106,8 @@ class GpuBox:
     def _list(self, sampler: str, facts: Iterable[GpuFacts], at_s: float) -> None:
         """What the driver lists is there; what it listed once and no longer lists is gone."""
         listed = {f.uuid: f for f in facts}
+        for fact in listed.values():
+            self.absent.update((name, reason.value) for name, reason in fact.absent.items())
         for gpu in self._of(sampler):
             if gpu.facts.uuid not in listed:
                 gpu.gone(at_s)
@@ -188,6 +190,7 @@ class GpuBox:
                 since_success_s=None,
                 running_s=0.0,
                 interval_s=self.interval_s,
+                foreign_pids=not self.pids_are_ours,
             )
         return SamplerFacts(
             problem=state.problem,
@@ -195,6 +198,7 @@ class GpuBox:
             running_s=now_s - state.began_s,
             interval_s=self.interval_s,
             driver=state.driver,
+            foreign_pids=not self.pids_are_ours,
         )
 
     def asked(self) -> frozenset[str]:

@@ -34,7 +34,7 @@ from pfid.spec import (
 )
 from pfid.spec.fakes import CONTROL_RUN, CONTROL_SUBJECT, run_world
 from pfid.spec.fakes_gpus import CONTROL_GPU, CONTROL_HOLDER, gpu_samples, gpu_state, gpus
-from pfid.spec.ports.gpus import GpuHolder, GpuState
+from pfid.spec.ports.gpus import GpuHolder, GpuState, SamplerFacts
 
 NAME_CHARS: Final = 32
 ANSWERS: Final = Answers(
@@ -44,6 +44,10 @@ ANSWERS: Final = Answers(
         "other_user": (Outcome.FAIL, "another user's process works on a GPU of this run"),
         "neighbour_unknown": (Outcome.UNKNOWN, "whose process is on a GPU of this run is open"),
         "holders_unknown": (Outcome.UNKNOWN, "who is on the GPUs of this run cannot be read"),
+        "in_a_container": (
+            Outcome.UNKNOWN,
+            "pfid runs in a container, where the driver's process numbers mean others",
+        ),
         "mig_shares_the_card": (Outcome.NOT_APPLICABLE, "under MIG the card is shared on purpose"),
         "no_gpu": (Outcome.NOT_APPLICABLE, "the run is on no GPU"),
         "ended": (Outcome.NOT_APPLICABLE, "the run has ended"),
@@ -68,6 +72,7 @@ class Seen:
         run_id: its id.
         gpus_exist: whether the box has any.
         cards: the run's, without those that MIG divides; None if that cannot be told.
+        apart: whether that is because pfid runs in a container.
         divided: how many MIG divides.
     """
 
@@ -76,6 +81,7 @@ class Seen:
     run_id: RunId
     gpus_exist: bool
     cards: tuple[GpuState, ...] | None
+    apart: bool
     divided: int
 
 
@@ -88,6 +94,7 @@ def observe(world: World) -> Seen:
         run_id=facts.run.run_id,
         gpus_exist=gpus_exist(world.gpus),
         cards=None if mine is None else tuple(s for s in mine if not s.facts.mig),
+        apart=world.gpus.sampler().foreign_pids,
         divided=sum(bool(s.facts.mig) for s in mine or ()),
     )
 
@@ -97,7 +104,8 @@ def judge(seen: Seen, limits: Limits) -> Verdict:
     if seen.ended:
         return ANSWERS.say("ended")
     if seen.cards is None:
-        return ANSWERS.say("holders_unknown" if seen.gpus_exist else "no_gpu")
+        why = "in_a_container" if seen.apart else "holders_unknown"
+        return ANSWERS.say(why if seen.gpus_exist else "no_gpu")
     if not seen.cards:
         return ANSWERS.say("mig_shares_the_card" if seen.divided else "no_gpu")
     others = [(s, h) for s in seen.cards for h in s.holders or () if _beside(h, seen, limits)]
@@ -171,6 +179,8 @@ def controls(limits: Limits) -> Iterable[Control]:
     yield _on("one_card_unreadable", "holders_unknown", _state(own), unread)
     yield _on("unreadable_beside_a_stranger", "other_user", _state(other), unread)
     yield _on("cannot_tell_which", "holders_unknown", _state(), held=None)
+    apart = SamplerFacts(foreign_pids=True)
+    yield _on("in_a_container", "in_a_container", _state(), held=None, how=apart)
     yield _on("on_none", "no_gpu", _state(), held=())
     yield _on("box_without_gpus", "no_gpu", held=None, counted=None)
     mig = gpu_state(gpu_samples(1), facts=replace(CONTROL_GPU, mig=True), holders=(other,))

@@ -80,6 +80,10 @@ ANSWERS: Final = Answers(
             "GPUs idle in a phase that may, for longer than it does",
         ),
         "phase_unknown": (Outcome.UNKNOWN, "GPUs idle; whether they should work is not known"),
+        "in_a_container": (
+            Outcome.UNKNOWN,
+            "pfid runs in a container, where the driver's process numbers mean others",
+        ),
         "holders_unknown": (Outcome.UNKNOWN, "which GPUs the run is on cannot be told"),
         "telemetry_stale": (Outcome.UNKNOWN, "there are no fresh readings"),
         "no_clear_fault": (Outcome.PASS, "no clear sign of the wrong kind of work"),
@@ -126,6 +130,7 @@ class Seen:
         suspended: whether somebody stopped it.
         gpus_exist: whether the box has any.
         cards: the run's; None if that cannot be told.
+        apart: whether that is because pfid runs in a container.
         age_s: of the newest batch.
         flops_per_s: what the run reports to achieve on one GPU.
         phase: None if neither log nor step file can be read.
@@ -138,6 +143,7 @@ class Seen:
     suspended: bool
     gpus_exist: bool
     cards: tuple[Card, ...] | None
+    apart: bool
     age_s: float
     flops_per_s: float | None
     phase: Phase | None
@@ -149,13 +155,15 @@ class Seen:
 def observe(world: World) -> Seen:
     """Read the run's GPUs, and what it says it does."""
     facts, mine = world.run.facts(), world.gpus.mine()
+    sampler = world.gpus.sampler()
     moves, achieved = (world.steps.progress(), world.gpus.achieved()) if mine else (None, None)
     return Seen(
         ended=facts.end is not None,
         suspended=facts.state is RunState.SUSPENDED,
         gpus_exist=gpus_exist(world.gpus),
         cards=None if mine is None else tuple(_card(s, facts.run.run_id) for s in mine),
-        age_s=age_s(world.gpus.sampler()),
+        apart=sampler.foreign_pids,
+        age_s=age_s(sampler),
         flops_per_s=None if achieved is None else achieved.flops_per_s,
         phase=None if moves is None else moves.phase,
         stepped=moves is not None and moves.steps_seen > 0,
@@ -194,8 +202,10 @@ def judge(seen: Seen, limits: Limits) -> Verdict:
 def _nothing_to_judge(seen: Seen, limits: Limits) -> str:
     if seen.ended:
         return "ended"
+    if seen.cards is None and seen.gpus_exist:
+        return "in_a_container" if seen.apart else "holders_unknown"
     if not seen.cards:
-        return "holders_unknown" if seen.cards is None and seen.gpus_exist else "no_gpu"
+        return "no_gpu"
     return "telemetry_stale" if seen.age_s > limits.fresh_s else ""
 
 
@@ -260,6 +270,8 @@ def controls(limits: Limits) -> Iterable[Control]:
     yield _on("shared", "shared_gpu", replace(busy, holders=(CONTROL_HOLDER, other)))
     yield _on("monitor_beside", "matmul_bound", replace(busy, holders=(CONTROL_HOLDER, small)))
     yield _on("nothing_told", "holders_unknown", busy, held=None)
+    apart = SamplerFacts(foreign_pids=True)
+    yield _on("in_a_container", "in_a_container", busy, held=None, how=apart)
     yield _on("on_no_gpu", "no_gpu", busy, held=())
     yield _on("box_without_gpus", "no_gpu", held=None, counted=None)
     for name, age, code in (

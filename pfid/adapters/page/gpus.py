@@ -18,6 +18,9 @@ EXPECTED: Final = Spec(
 )
 VISIBLE: Final = Spec("pfid_gpus_visible", GAUGE, "GPUs the driver answers for.")
 GPU: Final = Spec("pfid_gpu_info", GAUGE, "Always 1. What the GPU is; join on uuid.")
+MIG: Final = Spec(
+    "pfid_gpu_mig_instance_info", GAUGE, "Always 1. A slice of a GPU under MIG; none without."
+)
 GPU_UP: Final = Spec("pfid_gpu_up", GAUGE, "1 while the driver answers for this GPU.")
 UTILIZATION: Final = Spec(
     "pfid_gpu_utilization_ratio", GAUGE, "Share of time any kernel ran; says nothing of which."
@@ -64,6 +67,8 @@ ABSENT: Final = Spec(
 RUN_MEMORY: Final = Spec("pfid_run_gpu_memory_bytes", GAUGE, "GPU memory a run's processes hold.")
 ALERTED: Final = (48, 62, 64, 74, 79, 95, 119, 120)
 SHOWN_XIDS: Final = 20
+SHOWN_INSTANCES: Final = 8
+"""No card is divided into more."""
 OTHER: Final = "other"
 
 
@@ -126,6 +131,18 @@ def _facts(gpus: list[tuple[GpuView, Labels]]) -> Iterator[Family]:
         for kind in WorkKind:
             work.add(1 if gpu.kind is kind else 0, labels.wider(kind=kind.value))
     yield from made
+    yield _slices(gpus)
+
+
+def _slices(gpus: list[tuple[GpuView, Labels]]) -> Family:
+    family = Family(MIG)
+    for gpu, labels in gpus:
+        for each in gpu.facts.instances[:SHOWN_INSTANCES] if gpu.present else ():
+            family.add(
+                1,
+                shared(**labels.pairs, instance=untrusted(each.uuid), profile=untrusted(each.name)),
+            )
+    return family
 
 
 def _figures(fresh: list[tuple[Labels, GpuSample]]) -> Iterator[Family]:

@@ -32,7 +32,8 @@ def gpu_section(view: GpusView) -> Iterator[Markup]:
 
 def _gpu(gpu: GpuView) -> tuple[Child, ...]:
     facts, last = gpu.facts, gpu.last
-    name = el("span", f"{facts.index} {text(facts.name, 40)}", el("br"), facts.uuid)
+    slices = [el("br"), _slices(gpu)] if facts.mig else []
+    name = el("span", f"{facts.index} {text(facts.name, 40)}", el("br"), facts.uuid, *slices)
     if not gpu.present:
         return (name, tag("gone", "bad"), "", "", "", "", "", "")
     used = None if last is None else last.memory_used_bytes
@@ -63,6 +64,12 @@ def _gpu(gpu: GpuView) -> tuple[Child, ...]:
         ),
         ", ".join(sorted({_holder(h) for h in gpu.holders or ()})),
     )
+
+
+def _slices(gpu: GpuView) -> str:
+    """What MIG divides it into."""
+    names = ", ".join(text(each.name, 24) for each in gpu.facts.instances)
+    return f"MIG: {names or 'no instance'}"
 
 
 def _work(gpu: GpuView) -> Markup:

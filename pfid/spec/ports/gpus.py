@@ -46,6 +46,8 @@ class SamplerFacts:
         running_s: monotonic seconds since sampling was first asked for.
         interval_s: seconds between two samples, as configured.
         driver: driver version, "" if not known.
+        foreign_pids: whether the driver numbers processes as another namespace does: pfid runs in
+            a container, and who is on which GPU cannot be told there.
     """
 
     problem: SamplerProblem = SamplerProblem.NONE
@@ -53,6 +55,7 @@ class SamplerFacts:
     running_s: float = 600.0
     interval_s: float = 1.0
     driver: str = ""
+    foreign_pids: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

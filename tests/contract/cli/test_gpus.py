@@ -8,6 +8,7 @@ import sys
 import pytest
 from nvml_shim import H200, H200_IDLE, H200_MIG
 
+from pfid.domain.gpu import MigInstance
 from pfid.domain.gpu_view import WorkKind
 
 
@@ -31,6 +32,33 @@ def test_each_gpu_is_a_line_of_what_it_does_and_for_whom(told, pfid):
     for part in ("low power", "100 %", "627 / 700 W", "120.0 GiB", "train-0001 (anna)"):
         assert part in line
     assert line.rstrip()[-1] in "█@"
+
+
+def test_a_divided_card_is_shown_with_its_slices(told, pfid, pfid_json):
+    (gpu,) = told().gpus
+    slices = tuple(
+        MigInstance(
+            uuid=f"MIG-{i}",
+            gpu_instance=i,
+            compute_instance=0,
+            name="3g.71gb" if i else "1g.18gb",
+            memory_total_bytes=i,
+        )
+        for i in range(3)
+    )
+    facts = dataclasses.replace(gpu.facts, mig=True, instances=slices)
+    told(gpus=(dataclasses.replace(gpu, facts=facts),))
+    assert "(MIG: 1g.18gb, 2 x 3g.71gb)" in " ".join(pfid("gpus")[1].split())
+    _, found = pfid_json("gpus")
+    (shown,) = found["gpus"]
+    assert shown["mig"] is True
+    assert shown["mig_instances"][1] == {
+        "uuid": "MIG-1",
+        "name": "3g.71gb",
+        "gpu_instance": 1,
+        "compute_instance": 0,
+        "memory_total_bytes": 1,
+    }
 
 
 def test_what_is_absent_is_null_and_named(told, pfid_json):

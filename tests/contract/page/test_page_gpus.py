@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from pfid.adapters.page import render
-from pfid.domain.gpu import AbsentReason, GpuFacts, GpuSample, PowerSource
+from pfid.domain.gpu import AbsentReason, GpuFacts, GpuSample, MigInstance, PowerSource
 from pfid.domain.gpu_view import AbsentCount, GpusView, GpuView, HolderView, WorkKind, XidCount
 
 UUID = "GPU-5eed0000-0000-0000-0000-000000000000"
@@ -128,3 +128,18 @@ def test_text_of_a_driver_cannot_break_a_line(box, families, text):
     facts = dataclasses.replace(FACTS, name=text)
     found = shown(box, families, dataclasses.replace(GPU, facts=facts), driver=text)
     assert len(found["pfid_gpu_info"]) == 1
+
+
+def test_each_slice_of_a_divided_card_is_named_and_a_whole_one_has_none(box, families, label):
+    slices = tuple(
+        MigInstance(uuid=f"MIG-{i}", gpu_instance=i, compute_instance=0, name="1g.18gb")
+        for i in range(2)
+    )
+    divided = dataclasses.replace(GPU, facts=dataclasses.replace(FACTS, instances=slices))
+    found = shown(box, families, divided)
+    assert found["pfid_gpu_mig_instance_info"] == {
+        label(instance=f"MIG-{i}", profile="1g.18gb", uuid=UUID): 1 for i in range(2)
+    }
+    gone = dataclasses.replace(divided, present=False, last=None)
+    for none in (gone, GPU):
+        assert not shown(box, families, none).get("pfid_gpu_mig_instance_info")

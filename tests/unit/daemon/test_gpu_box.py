@@ -89,6 +89,21 @@ def test_absent_values_are_counted_by_field_and_reason(box):
     assert box.absent == {("temperature_c", "blank"): 2}
 
 
+def test_what_a_driver_does_not_say_of_a_card_itself_is_counted_likewise(box):
+    absent = {"memory_total_bytes": AbsentReason.NOT_SUPPORTED}
+    gb10 = dataclasses.replace(B, absent=absent)
+    box.read(read(A, B, facts=(A, gb10)), 11.0, lambda _: None)
+    assert box.absent == {("memory_total_bytes", "not_supported"): 1}
+
+
+def test_in_a_container_the_sampler_says_that_its_pids_mean_others():
+    for ours in (True, False):
+        apart = GpuBox(pids_are_ours=ours)
+        assert apart.facts(0.0).foreign_pids is not ours
+        apart.opened(Opened(sampler=NVML), 0.0)
+        assert apart.facts(0.0).foreign_pids is not ours
+
+
 def test_a_gpu_nobody_listed_brings_no_sample(box):
     stranger = dataclasses.replace(A, uuid="GPU-unlisted")
     assert box.read(read(stranger), 11.0, lambda _: None) == []
