@@ -56,7 +56,7 @@ def test_after_kill_9_it_is_back_and_has_lost_nothing(box):
         first["pid"],
         first["started"],
     )
-    box.until("more steps", lambda: steps(box, "kept") > before + 40, 30)
+    box.until("more steps", lambda: steps(box, "kept") > before + 10, 30)
     box.user("alice", "touch", "kept.end")
     box.until("its end", lambda: box.run_named("alice", "kept")["end"], 30)
     written = int(box.user("alice", "wc", "-l", "kept.log").stdout.split()[0])

@@ -96,7 +96,7 @@ def test_a_log_in_a_closed_home_is_followed_by_descriptor_through_rotation(box):
     before = box.until("steps", lambda: (n := steps(box, "rotated")) > 20 and n, 30)
     box.user("alice", "mv", "own.log", "own.log.1")
     first_new = box.until("the new file", lambda: _first_step(box), 30)
-    box.until("steps of the new file", lambda: steps(box, "rotated") > first_new + 40, 40)
+    box.until("steps of the new file", lambda: steps(box, "rotated") > first_new + 20, 40)
     assert first_new > before - 20
     shown = box.json("alice", "show", "rotated")
     assert not [v for v in shown["verdicts"] if v["outcome"] == "fail"]
