@@ -59,7 +59,8 @@ def pytest_configure(config: pytest.Config) -> None:
     pip = Path.home() / ".config" / "pip" / "pip.conf"
     if pip.is_file():  # from where packages come is the machine's matter
         os.environ.setdefault("PIP_CONFIG_FILE", str(pip))
-    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", tempfile.gettempdir())
+    if config.option.basetemp is None:  # pytest's own folders stay where they are looked for
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", tempfile.gettempdir())
     os.environ["PFID_TEST_PLACE"] = str(place)
     os.environ["HOME"] = str(place / "home")
     os.environ["TMPDIR"] = tempfile.tempdir = str(place / "tmp")
