@@ -17,18 +17,18 @@ When it fires: compare over the items both arms kept, or raise the cap and run b
 property of the recipe rather than of this run where the earlier record has it too.
 """
 
-import datetime as dt
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from pfid.analysis.lost_before import against, earlier_losses
 from pfid.analysis.lost_items import (
     Expected,
     Losses,
     expected_scores,
     lost_items,
 )
-from pfid.analysis.lost_sides import Gaps, Side, side_however_ended, side_of
+from pfid.analysis.lost_sides import Counts, Gaps, Side, side_however_ended, side_of
 from pfid.analysis.proportion import difference
 from pfid.spec import (
     Answers,
@@ -46,7 +46,7 @@ from pfid.spec import (
     reported,
 )
 from pfid.spec.fakes_results import INSTRUMENT, arm, record, result_facts, result_world
-from pfid.spec.ports.results import Arm, Instrument, PreviousResult, ResultFacts, compared
+from pfid.spec.ports.results import Arm, Instrument, PreviousResult
 from pfid.spec.result_gates import Gates
 from pfid.spec.result_gates.exclusions_balanced import ExclusionsGate
 
@@ -96,10 +96,8 @@ class Seen:
     told: bool
     candidate: Losses
     baseline: Losses | None
-    earlier: tuple[int, int, int, int] | None
-    earlier_at_s: float = reported(default=0.0)
-    earlier_problem: str = reported(default="")
-    earlier_foreign: str = reported(default="")
+    earlier: Counts | None
+    history: str = reported(default="")
 
 
 def observe(world: World) -> Seen:
@@ -109,15 +107,13 @@ def observe(world: World) -> Seen:
     baseline = facts.baseline
     arms = (facts.candidate,) if baseline is None else (facts.candidate, baseline)
     expected = expected_scores(one for arm in arms for one in arm.records)
-    foreign = _foreign(facts)
+    earlier = earlier_losses(facts, NAME)
     return Seen(
         told=all(arm.records and _told(arm, gate, expected) for arm in arms),
         candidate=lost_items(facts.candidate.records, gate, expected),
         baseline=lost_items(baseline.records, gate, expected) if baseline is not None else None,
-        earlier=None if foreign else _earlier(facts),
-        earlier_at_s=facts.previous.judged_at_s if facts.previous else 0.0,
-        earlier_problem=facts.previous_problem,
-        earlier_foreign=foreign,
+        earlier=earlier.counts,
+        history=earlier.said,
     )
 
 
@@ -126,25 +122,6 @@ def _told(arm: Arm, gate: ExclusionsGate, expected: Expected) -> bool:
     ends = gate.truncation and any(r.cut_off is not None for r in arm.records)
     scores = gate.unscored and any(expected.values())
     return ends or scores or any(r.flags for r in arm.records)
-
-
-def _foreign(facts: ResultFacts) -> str:
-    """What the earlier record was measured with otherwise: another cap loses other items."""
-    earlier, base = facts.previous, facts.baseline
-    pairs = (
-        (earlier.candidate if earlier else None, facts.candidate.instrument),
-        (earlier.baseline if earlier else None, base.instrument if base else None),
-    )
-    differs = [name for a, b in pairs if a and b for name in compared(a, b).differs]
-    return f"another instrument ({', '.join(dict.fromkeys(differs))})" if differs else ""
-
-
-def _earlier(facts: ResultFacts) -> tuple[int, int, int, int] | None:
-    held = facts.previous.figures.get(NAME, {}) if facts.previous is not None else {}
-    names = ("candidate_lost", "candidate_items", "baseline_lost", "baseline_items")
-    counts = [int(held.get(name, -1)) for name in names]
-    sound = 0 <= counts[0] <= counts[1] and 0 <= counts[2] <= counts[3] and counts[1] and counts[3]
-    return (counts[0], counts[1], counts[2], counts[3]) if sound else None
 
 
 def judge(seen: Seen, limits: Limits) -> Verdict:
@@ -163,7 +140,7 @@ def judge(seen: Seen, limits: Limits) -> Verdict:
         "gap": (ours.lost / ours.items - theirs.lost / theirs.items, "ratio"),
         "gap_high": (gap.high, "ratio"),
     }
-    details = (_against(*counts), _why(ours, theirs), _history(seen))
+    details = (against(counts), _why(ours, theirs), seen.history)
     code = _code(ours, theirs, seen.earlier, limits)
     evidence = (f"candidate: {ours.said}", f"baseline: {theirs.said}")
     return ANSWERS.say(code, *details, figures=figures, evidence=evidence)
@@ -178,9 +155,7 @@ def _figures(arm: str, losses: Losses) -> dict[str, tuple[float | None, str]]:
     }
 
 
-def _code(
-    ours: Losses, theirs: Losses, earlier: tuple[int, int, int, int] | None, limits: Limits
-) -> str:
+def _code(ours: Losses, theirs: Losses, earlier: Counts | None, limits: Limits) -> str:
     gaps = Gaps(told=limits.gap_share, unknown=limits.unknown_gap_share)
     side = side_however_ended(ours, theirs, gaps)
     if side in DOUBTS:
@@ -188,10 +163,6 @@ def _code(
     if earlier is None:
         return "lopsided"
     return "lopsided_again" if side_of(earlier, gaps) is side else "lopsided_since"
-
-
-def _against(lost: int, items: int, base_lost: int, base_items: int) -> str:
-    return f"{lost} of {items} against {base_lost} of {base_items}"
 
 
 def _why(ours: Losses, theirs: Losses) -> str:
@@ -202,17 +173,6 @@ def _why(ours: Losses, theirs: Losses) -> str:
     if ours.untold or theirs.untold:
         said.append(f"of {ours.untold} against {theirs.untold} nobody says how they ended")
     return ", ".join(said)
-
-
-def _history(seen: Seen) -> str:
-    if seen.earlier_problem:
-        return "the earlier record cannot be read, so nothing here can be called new"
-    if seen.earlier_foreign:
-        return f"the earlier record is of {seen.earlier_foreign} and is not compared with"
-    if seen.earlier is None:
-        return "no earlier record of this evaluation counts losses"
-    day = dt.datetime.fromtimestamp(seen.earlier_at_s, dt.UTC).date()
-    return f"earlier record of {day.isoformat()}: {_against(*seen.earlier)}"
 
 
 def controls(limits: Limits) -> Iterable[Control]:

@@ -24,6 +24,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from pfid.analysis.refusal_doubts import comparison_doubt, recorded_elsewhere
 from pfid.analysis.walk_back import Bounds, Ways, walked
 from pfid.analysis.ways_said import compliance, deflections, ways_figures
 from pfid.domain.answer import Stance
@@ -45,11 +46,11 @@ from pfid.spec import (
     limit,
     reported,
 )
-from pfid.spec.fakes_refusals import BROKEN_PATTERNS, CONTROL_PATTERNS, OUTPUTS, classifier
+from pfid.spec.fakes_refusal_worlds import refusal_world
+from pfid.spec.fakes_refusals import BROKEN_PATTERNS, classifier
 from pfid.spec.fakes_results import INSTRUMENT, arm, record, result_facts, result_world
 from pfid.spec.ports.refusals import RefusalFacts
-from pfid.spec.ports.results import Arm, compared
-from pfid.spec.result_gates import Gates
+from pfid.spec.ports.results import compared
 from pfid.spec.result_gates.refusal_retention import RefusalGate, StatedBaseline
 
 ANSWERS: Final = Answers(
@@ -166,12 +167,13 @@ def judge(seen: Seen, limits: Limits) -> Verdict:
     """Decide, purely."""
     if seen.gate is None:
         return ANSWERS.say("not_configured")
-    code = _doubt(seen, seen.gate) or _walked(seen, seen.gate, limits)
+    doubt = comparison_doubt(seen.gate, seen.problem, seen.candidate, seen.baseline, same=seen.same)
+    code = doubt or _walked(seen, seen.gate, limits)
     alike = seen.baseline if seen.same is True else None
     details = (
         f"the prompts ask for {seen.gate.axis}" if code == "other_axis" else "",
         deflections(seen.candidate, alike),
-        _stated(seen.gate.stated),
+        recorded_elsewhere(seen.gate.stated),
     )
     figures = ways_figures(seen.candidate, seen.baseline)
     said = ANSWERS.say(code, *details, figures=figures, evidence=_evidence(seen))
@@ -179,26 +181,6 @@ def judge(seen: Seen, limits: Limits) -> Verdict:
         return said
     name = "stock" if seen.gate.baseline_is == "stock" else "abliterated base"
     return replace(said, summary=f"{compliance(seen.candidate, alike, name)}: {said.summary}")
-
-
-def _doubt(seen: Seen, gate: RefusalGate) -> str:
-    """The first reason why there is nothing to be judged."""
-    base = seen.baseline
-    doubts = (
-        ("axis_not_named", not (gate.axis.strip() and gate.abliterated.strip())),
-        ("instrument_unproven", bool(seen.problem)),
-        ("no_items", not seen.candidate.items or (base is not None and not base.items)),
-        ("other_axis", _axis(gate.axis) != _axis(gate.abliterated)),
-        ("foreign_baseline", base is not None and seen.same is False),
-        ("foreign_baseline", base is None and gate.stated is not None),
-        ("no_baseline", base is None),
-        ("baseline_unknown", seen.same is None),
-    )
-    return next((code for code, holds in doubts if holds), "")
-
-
-def _axis(name: str) -> str:
-    return " ".join(name.casefold().replace("-", " ").replace("_", " ").split())
 
 
 def _walked(seen: Seen, gate: RefusalGate, limits: Limits) -> str:
@@ -219,23 +201,13 @@ def _walked(seen: Seen, gate: RefusalGate, limits: Limits) -> str:
     return "language_unread" if 2 * seen.unread >= unclear else "too_many_unclear"
 
 
-def _stated(stated: StatedBaseline | None) -> str:
-    """Somebody else's figure, shown as what it is."""
-    if stated is None:
-        return ""
-    return f"{stated.refused}/{stated.items} was recorded elsewhere and is not compared with"
-
-
 def _evidence(seen: Seen) -> tuple[str, ...]:
     source = seen.gate.stated.source if seen.gate and seen.gate.stated else ""
     lines = (*seen.named[:NAMED_MAX], f"recorded elsewhere by {source}" if source else "")
     return tuple(printable(line, 300) for line in lines if line)
 
 
-_AXIS: Final = "explicit fiction"
 _STOCK: Final = (100, 0, 0, 0)
-_DUTCH: Final = "Het spijt me, maar daar kan ik je niet bij helpen."
-_SAID: Final = (*(text for _, text in OUTPUTS), _DUTCH)
 
 
 def controls(limits: Limits) -> Iterable[Control]:
@@ -304,24 +276,7 @@ def _control(
     baseline: tuple[int, ...] | None,
     **more: Any,
 ) -> Control:
-    gate = RefusalGate(
-        axis=more.get("axis", _AXIS),
-        abliterated="Explicit-Fiction",
-        baseline_is="abliterated" if more.get("base") else "stock",
-        stated=more.get("stated"),
-    )
-    facts = result_facts(
-        _arm(candidate),
-        _arm(baseline, name="baseline", **more.get("other", {})) if baseline else None,
-        gates=Gates(refusal_retention=gate),
-    )
-    tools = more.get("tools", RefusalFacts(files=(CONTROL_PATTERNS,)))
-    return ANSWERS.control(name, code, result_world(facts, refusals=tools))
-
-
-def _arm(counts: tuple[int, ...], **more: Any) -> Arm:
-    outputs = [text for text, count in zip(_SAID, counts, strict=False) for _ in range(count)]
-    return arm([record(n, text) for n, text in enumerate(outputs)], **more)
+    return ANSWERS.control(name, code, refusal_world(candidate, baseline, **more))
 
 
 @hookimpl

@@ -14,14 +14,14 @@ guard deterministic. If seeds were not taken, look whether the flag is handed on
 whether decoding is greedy: then other seeds are no further samples.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from math import ceil, floor
 from typing import Final
 
-from pfid.analysis.proportion import wilson
-from pfid.analysis.rates import Count, binomial_sd, exceeds_chance, pooled, spread
-from pfid.analysis.result_rates import Runs, counts_by_seed, left_out, seed_margin
+from pfid.analysis.rates import Count, spread
+from pfid.analysis.result_rates import seed_margin
+from pfid.analysis.trip_points import counted, pp, words_of
 from pfid.spec import (
     Answers,
     AnyCheck,
@@ -102,25 +102,13 @@ class Seen:
     said: tuple[str, ...] = reported(default=())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Point:
-    """One trip point beside what was counted."""
-
-    at: TripPoint
-    runs: Runs
-    left_out: Count
-    figures: Mapping[str, tuple[float | None, str]] = field(default_factory=dict)
-    distance_sds: float = 0.0
-    repeats: int = 0
-
-
 def observe(world: World) -> Seen:
     """Count; never decide."""
     facts = world.results.facts()
     gate = facts.gates.trip_point_outside_jitter
     records = facts.candidate.records
     named = gate.points if gate is not None else []
-    points = [_counted(at, records) for at in named]
+    points = [counted(at, records) for at in named]
     known = [point for point in points if point.runs]
     nearest = min(known, key=lambda point: point.distance_sds, default=None)
     margin = seed_margin(records)
@@ -133,72 +121,8 @@ def observe(world: World) -> Seen:
         seed_margin=1.0 if margin is None else margin,
         left_out=max((p.left_out.rate for p in known), default=0.0),
         figures=nearest.figures if nearest is not None else {},
-        said=tuple(_words(p) for p in points),
+        said=tuple(words_of(p) for p in points),
     )
-
-
-def _counted(at: TripPoint, records: Sequence[ResultRecord]) -> _Point:
-    runs = counts_by_seed(records, at)
-    unscored = left_out([r for r in records if r.seed is not None], at)
-    unseeded = sum(r.seed is None and at.family in (None, r.family) for r in records)
-    lacking = Count(unscored.hits + unseeded, max(unscored.n + unseeded, 1))
-    point = _Point(at=at, runs=runs, left_out=lacking)
-    if not runs:
-        return point
-    blocks = [counts[0] for counts in runs.values()]
-    again = [c for counts in runs.values() if len(counts) > 1 for c in counts]
-    jitter = spread(list(runs.values()))
-    whole = pooled(blocks if len(blocks) > 1 else again or blocks)
-    gap = abs(whole.rate - at.threshold)
-    block_sd = spread([blocks])
-    excess = block_sd is not None and exceeds_chance(block_sd, binomial_sd(blocks), len(blocks))
-    figures = {
-        "threshold": (at.threshold, "share"),
-        "rate": (whole.rate, "share"),
-        **_interval(whole),
-        "distance": (gap, "share"),
-        "jitter_sd": (jitter, "share"),
-        "jitter_binomial_sd": (binomial_sd(again) if again else None, "share"),
-        "block_sd": (block_sd, "share"),
-        "block_binomial_sd": (binomial_sd(blocks) if len(blocks) > 1 else None, "share"),
-        "excess_variance": (None if block_sd is None else float(excess), "1"),
-        "seeds": (float(len(blocks)), "1"),
-        "left_out": (lacking.hits, "1"),
-    }
-    sds = (gap / jitter if jitter else float(gap > 0) * 1e9) if jitter is not None else 1e9
-    freedom = sum(len(counts) - 1 for counts in runs.values())
-    return replace(point, figures=figures, distance_sds=sds, repeats=freedom + 1)
-
-
-def _interval(whole: Count) -> dict[str, tuple[float | None, str]]:
-    """Of a share; a mean of scores that are no yes or no has none."""
-    if whole.hits != int(whole.hits) or not 0 <= whole.hits <= whole.n:
-        return {}
-    ends = wilson(int(whole.hits), whole.n)
-    return {"rate_low": (ends.low, "share"), "rate_high": (ends.high, "share")}
-
-
-def _words(point: _Point) -> str:
-    name = point.at.name
-    if not point.runs:
-        return f"{name}: no record that names its seed has it"
-    told = {key: value for key, (value, _) in point.figures.items()}
-    words = [f"{name}: rate {told['rate']:.2%}, trips at {told['threshold']:.2%}"]
-    if told["left_out"]:
-        words.append(f"{told['left_out']:g} of {point.left_out.n} records have no score or no seed")
-    if told["jitter_sd"] is not None:
-        words.append(f"runs of the same seed differ by sd {_pp(told['jitter_sd'])}")
-    if told["block_sd"] is not None:
-        beyond = "more than" if told["excess_variance"] else "no more than"
-        words.append(
-            f"{told['seeds']:g} seeds differ by sd {_pp(told['block_sd'])}, {beyond} chance "
-            f"(binomial {_pp(told['block_binomial_sd'])})"
-        )
-    return "; ".join(words)
-
-
-def _pp(share: float | None) -> str:
-    return f"{100 * (share or 0.0):.2f} pp"
 
 
 def judge(seen: Seen, limits: Limits) -> Verdict:
@@ -228,7 +152,7 @@ def _needs(code: str, figures: Mapping[str, tuple[float | None, str]]) -> str:
     less, more = floor(1e4 * (rate - needed)) / 1e4, ceil(1e4 * (rate + needed)) / 1e4
     below = f"{less:.2%} or less, or " if less > 0 else ""
     return (
-        f"it is {_pp(figures['distance'][0])} from the rate and needs more than {_pp(needed)}: "
+        f"it is {pp(figures['distance'][0])} from the rate and needs more than {pp(needed)}: "
         f"{below}{more:.2%} or more"
     )
 
