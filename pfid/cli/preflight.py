@@ -116,8 +116,9 @@ def mutate(spec: Path | None, python: str | None, as_json: bool) -> None:
     """Break the code as the spec lists, and name the breaks that no test notices.
 
     Works in a scratch worktree of the commit; your tree is never touched. A break is caught if its
-    test passes on the commit and fails on the break. One that nothing notices shows that the test
-    is documentation.
+    test passes on the commit and fails on the break that it loaded: what would come from your tree
+    (an editable installation, PYTHONPATH) comes from the copy. One that nothing notices shows that
+    the test is documentation.
 
     Exit codes: 0 every break was caught, 1 one was not, 2 the spec cannot be used, 3 one could not
     be tried.

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from pfid.adapters.bounded_process import CannotStartError, found_program, run_bounded
+from pfid.adapters.python_introspection import PROBES
 from pfid.bootstrap.preflight.project import Project
 from pfid.config.preflight.asked import Tests
 from pfid.config.preflight.source import Mutation
@@ -24,6 +25,7 @@ from pfid.spec.ports.python import PythonAnswer
 
 ARCHIVE_MAX_BYTES: Final = 1 << 30
 ARCHIVE_S: Final = 120.0
+SITE: Final = PROBES / "scratch_site"
 FIRST_FAILURE: Final = {"pytest": "-x", "unittest": "-f"}
 """One failure shows that a break was noticed."""
 
@@ -72,9 +74,10 @@ def mutate_project(project: Project, told: Callable[[str], None]) -> tuple[Mutan
     archive = _archive(project)
     inside = project.folder.resolve().relative_to(Path(project.git.root).resolve())
     results: list[MutantResult] = []
-    with tempfile.TemporaryDirectory(prefix="pfid-mutate-") as scratch:
+    with tempfile.TemporaryDirectory(prefix="pfid-mutate-") as place:
+        scratch = os.path.realpath(Path(place) / "tree")
         _unpack(archive, Path(scratch))
-        tried = _Scratch(project, Path(scratch) / inside)
+        tried = _Scratch(project, Path(scratch), Path(scratch) / inside)
         tried.look_at(dict.fromkeys(m.test for m in mutations))
         for mutation in mutations:
             results.append(tried.result(mutation))
@@ -115,9 +118,11 @@ def _unpack(archive: bytes, scratch: Path) -> None:
 class _Scratch:
     """The copy in which one break after the other is made, tried and taken back."""
 
-    def __init__(self, project: Project, folder: Path) -> None:
+    def __init__(self, project: Project, root: Path, folder: Path) -> None:
         self._project = project
+        self._root = root
         self._folder = folder
+        self._marks = root.parent / "marks"
         self._sound: dict[str, str] = {}
         self._touches = 0
         self._runner = (project.spec.tests or Tests()).runner
@@ -158,8 +163,10 @@ class _Scratch:
                 why = f"the test does not pass unbroken: {self._sound[mutation.test]}"
                 return MutantCame.NOT_TRIED, why
             self._write(path, after)
+            self._marks.unlink(missing_ok=True)
             try:
-                return _read(self._test([mutation.test, FIRST_FAILURE[self._runner]]))
+                ran = self._test([mutation.test, FIRST_FAILURE[self._runner]], path)
+                return _read(ran, _loaded(self._marks, path))
             finally:
                 self._write(path, before)
         except OSError as error:
@@ -172,7 +179,7 @@ class _Scratch:
         at_s = path.stat().st_mtime + self._touches
         os.utime(path, (at_s, at_s))
 
-    def _test(self, tests: Sequence[str]) -> PythonAnswer:
+    def _test(self, tests: Sequence[str], watched: Path | None = None) -> PythonAnswer:
         how = self._project.spec.tests or Tests()
         asked: dict[str, Any] = {
             "runner": how.runner,
@@ -180,17 +187,60 @@ class _Scratch:
             "look_only": False,
             "bytecode": True,
         }
-        return self._project.ask_at(self._folder, "run_tests", asked, deadline_s=how.deadline_s)
+        return self._project.ask_at(
+            self._folder,
+            "run_tests",
+            asked,
+            deadline_s=how.deadline_s,
+            more=self._environ(watched),
+        )
+
+    def _environ(self, watched: Path | None) -> dict[str, str]:
+        """Every Python of the tests loads from the copy what it would load from the user's tree."""
+        tree = os.path.realpath(self._project.git.root)
+        given = self._project.environ.get("PYTHONPATH", "").split(os.pathsep)
+        moved = [self._in_copy(entry, tree) for entry in given if entry]
+        return {
+            "PYTHONPATH": os.pathsep.join((str(SITE), *moved)),
+            "PFID_SCRATCH_OF": tree,
+            "PFID_SCRATCH": str(self._root),
+            "PFID_SCRATCH_WATCHED": "" if watched is None else str(watched.resolve()),
+            "PFID_SCRATCH_MARKS": str(self._marks),
+        }
+
+    def _in_copy(self, entry: str, tree: str) -> str:
+        real = Path(os.path.realpath(self._project.folder / entry))
+        copy = self._root / real.relative_to(tree) if real.is_relative_to(tree) else real
+        return str(copy) if copy.exists() else entry
 
 
-def _read(ran: PythonAnswer) -> tuple[MutantCame, str]:
-    """What a run of the test on the break shows."""
+def _loaded(marks: Path, path: Path) -> str:
+    """Return what happened in the place of loading the broken file; "" if it was run or read.
+
+    What is no Python may be read by any program: nothing is known of that.
+    """
+    if path.suffix != ".py":
+        return ""
+    try:
+        said = marks.read_text(errors="replace").splitlines()
+    except OSError:
+        said = []
+    if "own" in said:
+        return ""
+    others = [line.removeprefix("other ") for line in said]
+    return f"it loads {others[0]} in its place" if others else f"it never loads {path.name}"
+
+
+def _read(ran: PythonAnswer, unloaded: str) -> tuple[MutantCame, str]:
+    """What a run of the test on the break shows, and whether it loaded the broken file at all."""
     if ran.said is None:
         return MutantCame.NOT_TRIED, ran.problem.value
+    if unloaded and (ran.said["failed"] or " in its place" in unloaded):
+        return MutantCame.NOT_TRIED, f"the test does not look at the broken file: {unloaded}"
     if ran.said["failed"]:
         return MutantCame.CAUGHT, ""
     if ran.said["passed"] and ran.said["complete"]:
-        return MutantCame.SURVIVED, "the test passes all the same"
+        return MutantCame.SURVIVED, unloaded or "the test passes all the same"
     return MutantCame.NOT_TRIED, "with the break no test ran: it broke more than it should"
 
 
