@@ -2,6 +2,7 @@
 
 import pytest
 
+from pfid import __version__
 from pfid.adapters.drill_record import recall_drill
 from pfid.adapters.process_identity import machine_id
 from pfid.bootstrap.live.record import record_drills
@@ -35,4 +36,14 @@ def test_where_nothing_was_tried_nothing_is_kept(state):
 def test_a_broken_record_is_none(state):
     state.mkdir(parents=True)
     (state / "live-drills.json").write_text("{")
+    assert recall_drill(state) is None
+
+
+@pytest.mark.parametrize("version", ["0.0.0-other", ""])
+def test_a_drill_of_another_version_says_nothing_of_this_one(state, version):
+    record_drills([drill("a", True)])
+    file = state / "live-drills.json"
+    text = file.read_text()
+    assert f'"pfid":"{__version__}"' in text
+    file.write_text(text.replace(__version__, version))
     assert recall_drill(state) is None
