@@ -9,12 +9,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
-from pfid.adapters.result_files import Reader, ResultFileError
+from pfid.adapters.result_files import Reader
 from pfid.adapters.result_places import files_of
 from pfid.bootstrap.judge.arms import read_arms
 from pfid.config.gates import FILE_NAME, GateSpec, Records, loads_gates
 from pfid.domain.errors import ConfigError
 from pfid.formats.results.guess import Guess, guessed
+from pfid.formats.results.problems import ResultFileError
 from pfid.formats.toml_text import quoted
 from pfid.spec.ports.results import Arm
 

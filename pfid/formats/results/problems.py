@@ -1,4 +1,4 @@
-"""A record that cannot be judged, and why."""
+"""A record that cannot be judged, a file that cannot be read, and why."""
 
 from pfid.domain.errors import PfidError
 
@@ -11,3 +11,7 @@ class RecordError(PfidError):
         super().__init__(detail or reason)
         self.reason = reason
         self.detail = detail
+
+
+class ResultFileError(PfidError):
+    """A file of results cannot be read at all."""

@@ -9,10 +9,11 @@ import zipfile
 
 import pytest
 
-from pfid.adapters.result_files import Reader, ResultFileError
+from pfid.adapters.result_files import Reader
 from pfid.adapters.result_places import files_of
 from pfid.config.gates import Fields, Records
 from pfid.domain.errors import ConfigError
+from pfid.formats.results.problems import ResultFileError
 
 GOOD = [{"id": i, "output": f"answer {i}", "acc": 1.0} for i in range(4)]
 
