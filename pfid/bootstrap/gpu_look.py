@@ -17,6 +17,7 @@ from pfid.adapters.gpu_worker import (
     GpuWorker,
     pids_are_ours,
 )
+from pfid.adapters.host_pids import host_pids
 from pfid.adapters.process_identity import machine_id
 from pfid.adapters.process_table import ProcessTable
 from pfid.bootstrap.gpu_gates import command_gate
@@ -69,6 +70,7 @@ class OwnLook:
         self.box = GpuBox(
             interval_s=INTERVAL_S,
             pids_are_ours=pids_are_ours(),
+            own_pid=host_pids().own_pid,
             point_s=INTERVAL_S / 2,
             references=_own_references(),
         )
@@ -77,7 +79,9 @@ class OwnLook:
         if self._forbidden:
             state.problem = SamplerProblem.FATAL_XID
         self._processes = ProcessTable()
-        self._holders = Holders(self._processes, pids_are_ours=self.box.pids_are_ours)
+        self._holders = Holders(
+            self._processes, pids_are_ours=self.box.pids_are_ours, own_pid=self.box.own_pid
+        )
         runs = [view for source in sources for view in source.snapshot.runs]
         self._roots = {v.run.identity.pid: v.run for v in runs if v.end is None}
         self._names = {v.run.run_id: str(v.run.name) for v in runs}
@@ -157,7 +161,8 @@ class OwnLook:
             if listed is None:
                 gpu.holders = None
             elif listed != gpu.listed or gpu.holders is None:
-                members = {p.pid: m for p in listed if (m := self._member(p.pid)) is not None}
+                here = self._holders.here(listed).values()
+                members = {pid: m for pid in here if (m := self._member(pid)) is not None}
                 runs = {run: RunTree(ended=False, defunct=False) for run in self._names}
                 gpu.holders = self._holders.of(gpu, listed, members, runs)
             gpu.listed = listed

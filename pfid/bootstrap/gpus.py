@@ -14,6 +14,7 @@ from pfid.adapters.gpu_worker import (
     GpuWorker,
     pids_are_ours,
 )
+from pfid.adapters.host_pids import host_pids
 from pfid.bootstrap.gpu_gates import daemon_gate
 from pfid.bootstrap.place import Place
 from pfid.config.model import Config
@@ -44,6 +45,7 @@ def gpu_box(config: Config, kept: Path | None = None) -> GpuBox:
         interval_s=config.gpus.interval_s,
         configured=expected_gpus(config),
         pids_are_ours=pids_are_ours(),
+        own_pid=host_pids().own_pid,
         references={} if kept is None else load_references(kept),
     )
     if config.gpus.enabled:

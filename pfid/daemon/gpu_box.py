@@ -44,11 +44,25 @@ class SamplerState:
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class GpuBox:
-    """All GPUs, and how their samplers do."""
+    """All GPUs, and how their samplers do.
+
+    Attributes:
+        interval_s: between two readings.
+        configured: how many GPUs there should be, None if nobody says.
+        pids_are_ours: whether drivers count processes as we do; not in a container.
+        own_pid: what we call a process of the host there, None where that cannot be told.
+        references: what the user measured of each card.
+        point_s: seconds of one mean of the small plots.
+        gpus: by uuid.
+        samplers: by name.
+        on_bus: places of NVIDIA's cards on the PCI bus, None if they cannot be read.
+        absent: how often a value was absent, by field and reason.
+    """
 
     interval_s: float = 1.0
     configured: int | None = None
     pids_are_ours: bool = True
+    own_pid: Callable[[int], int | None] = lambda _: None
     references: Mapping[str, GpuReference] = field(default_factory=dict)
     point_s: float = POINT_S
     gpus: dict[str, TrackedGpu] = field(default_factory=dict)
@@ -190,7 +204,6 @@ class GpuBox:
                 since_success_s=None,
                 running_s=0.0,
                 interval_s=self.interval_s,
-                foreign_pids=not self.pids_are_ours,
             )
         return SamplerFacts(
             problem=state.problem,
@@ -198,7 +211,6 @@ class GpuBox:
             running_s=now_s - state.began_s,
             interval_s=self.interval_s,
             driver=state.driver,
-            foreign_pids=not self.pids_are_ours,
         )
 
     def asked(self) -> frozenset[str]:

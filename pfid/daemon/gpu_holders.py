@@ -1,7 +1,7 @@
 """Whose processes are on a GPU: by the run's tree, by user, or by nobody anyone can see."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 from pfid.daemon.tracked_gpu import TrackedGpu
@@ -56,11 +56,28 @@ class RunTree:
 class Holders:
     """Finds out who is on a GPU."""
 
-    def __init__(self, processes: StrangerPort, *, pids_are_ours: bool) -> None:
-        """Ask ``processes``; in a container the driver's numbers mean other processes."""
+    def __init__(
+        self,
+        processes: StrangerPort,
+        *,
+        pids_are_ours: bool,
+        own_pid: Callable[[int], int | None] = lambda _: None,
+    ) -> None:
+        """Ask ``processes``; in a container the driver's numbers mean other processes.
+
+        There ``own_pid`` tells what we call a process of the host, None where nobody can tell.
+        """
         self._processes = processes
         self._ours = pids_are_ours
+        self._own_pid = own_pid
         self._names: dict[int, str] = {}
+
+    def here(self, listed: Iterable[GpuProcess]) -> Mapping[int, int]:
+        """What we call those the driver lists, by its number; whom we do not know is left out."""
+        if self._ours:
+            return {p.pid: p.pid for p in listed}
+        known = ((p.pid, self._own_pid(p.pid)) for p in listed)
+        return {pid: own for pid, own in known if own is not None}
 
     def of(
         self,
@@ -74,14 +91,18 @@ class Holders:
         Args:
             gpu: remembers which run a pid belonged to for as long as it is listed.
             listed: by the driver.
-            members: living processes of runs, by pid.
+            members: living processes of runs, by the pid that we know.
             runs: all of them.
         """
-        if not self._ours:
-            return tuple(_unknown(process) for process in listed)
-        for pid in gpu.owners.keys() - {p.pid for p in listed}:
+        here = self.here(listed)
+        for pid in gpu.owners.keys() - set(here.values()):
             del gpu.owners[pid]
-        return tuple(self._one(gpu, process, members, runs) for process in listed)
+        return tuple(
+            self._one(gpu, replace(process, pid=here[process.pid]), members, runs)
+            if process.pid in here
+            else _unknown(process)
+            for process in listed
+        )
 
     def _one(
         self,

@@ -33,7 +33,11 @@ class Gpus:
         self._core = core
         self._judging = judging
         self._box = core.gpus
-        self._holders = Holders(core.ports.processes, pids_are_ours=core.gpus.pids_are_ours)
+        self._holders = Holders(
+            core.ports.processes,
+            pids_are_ours=core.gpus.pids_are_ours,
+            own_pid=core.gpus.own_pid,
+        )
         self._resolve_due_s: dict[str, float] = {}
 
     def heard(self, message: GpuHeard) -> None:
@@ -150,7 +154,8 @@ class Gpus:
         if not listed:
             gpu.owners.clear()
             return ()
-        members = {p.pid: m for p in listed if (m := self._member(p.pid)) is not None}
+        here = self._holders.here(listed).values()
+        members = {pid: m for pid in here if (m := self._member(pid)) is not None}
         runs = {
             run_id: RunTree(ended=run.end is not None, defunct=run.defunct)
             for _, run_id in gpu.owners.values()

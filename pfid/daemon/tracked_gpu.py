@@ -109,6 +109,7 @@ class TrackedGpu:
                 xids=tuple(self.xids),
                 unheld_bytes=self._unheld_bytes(),
                 lost_at_s=self.lost_at_s,
+                foreign_pids=not self.pids_are_ours,
             )
         return self._state
 

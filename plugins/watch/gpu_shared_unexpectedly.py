@@ -34,7 +34,7 @@ from pfid.spec import (
 )
 from pfid.spec.fakes import CONTROL_RUN, CONTROL_SUBJECT, run_world
 from pfid.spec.fakes_gpus import CONTROL_GPU, CONTROL_HOLDER, gpu_samples, gpu_state, gpus
-from pfid.spec.ports.gpus import GpuHolder, GpuState, SamplerFacts
+from pfid.spec.ports.gpus import GpuHolder, GpuState
 
 NAME_CHARS: Final = 32
 ANSWERS: Final = Answers(
@@ -94,7 +94,7 @@ def observe(world: World) -> Seen:
         run_id=facts.run.run_id,
         gpus_exist=gpus_exist(world.gpus),
         cards=None if mine is None else tuple(s for s in mine if not s.facts.mig),
-        apart=world.gpus.sampler().foreign_pids,
+        apart=any(state.foreign_pids for state in world.gpus.all()),
         divided=sum(bool(s.facts.mig) for s in mine or ()),
     )
 
@@ -179,8 +179,8 @@ def controls(limits: Limits) -> Iterable[Control]:
     yield _on("one_card_unreadable", "holders_unknown", _state(own), unread)
     yield _on("unreadable_beside_a_stranger", "other_user", _state(other), unread)
     yield _on("cannot_tell_which", "holders_unknown", _state(), held=None)
-    apart = SamplerFacts(foreign_pids=True)
-    yield _on("in_a_container", "in_a_container", _state(), held=None, how=apart)
+    apart = replace(_state(), foreign_pids=True)
+    yield _on("in_a_container", "in_a_container", apart, held=None)
     yield _on("on_none", "no_gpu", _state(), held=())
     yield _on("box_without_gpus", "no_gpu", held=None, counted=None)
     mig = gpu_state(gpu_samples(1), facts=replace(CONTROL_GPU, mig=True), holders=(other,))

@@ -155,15 +155,14 @@ class Seen:
 def observe(world: World) -> Seen:
     """Read the run's GPUs, and what it says it does."""
     facts, mine = world.run.facts(), world.gpus.mine()
-    sampler = world.gpus.sampler()
     moves, achieved = (world.steps.progress(), world.gpus.achieved()) if mine else (None, None)
     return Seen(
         ended=facts.end is not None,
         suspended=facts.state is RunState.SUSPENDED,
         gpus_exist=gpus_exist(world.gpus),
         cards=None if mine is None else tuple(_card(s, facts.run.run_id) for s in mine),
-        apart=sampler.foreign_pids,
-        age_s=age_s(sampler),
+        apart=any(state.foreign_pids for state in world.gpus.all()),
+        age_s=age_s(world.gpus.sampler()),
         flops_per_s=None if achieved is None else achieved.flops_per_s,
         phase=None if moves is None else moves.phase,
         stepped=moves is not None and moves.steps_seen > 0,
@@ -270,8 +269,8 @@ def controls(limits: Limits) -> Iterable[Control]:
     yield _on("shared", "shared_gpu", replace(busy, holders=(CONTROL_HOLDER, other)))
     yield _on("monitor_beside", "matmul_bound", replace(busy, holders=(CONTROL_HOLDER, small)))
     yield _on("nothing_told", "holders_unknown", busy, held=None)
-    apart = SamplerFacts(foreign_pids=True)
-    yield _on("in_a_container", "in_a_container", busy, held=None, how=apart)
+    apart = replace(busy, foreign_pids=True)
+    yield _on("in_a_container", "in_a_container", apart, held=None)
     yield _on("on_no_gpu", "no_gpu", busy, held=())
     yield _on("box_without_gpus", "no_gpu", held=None, counted=None)
     for name, age, code in (

@@ -90,7 +90,8 @@ def test_every_belief_is_tried_and_holds_on_a_card_that_does_as_believed(day, nv
     assert {name for name, b in beliefs.items() if not b["holds"]} == set(), told["beliefs"]
     assert code == 0
     assert len(beliefs) >= 16
-    listed = re.search(r"FUNCTIONS: Final = \((.*?)\n\)", SCRIPT.read_text(), re.DOTALL)[1]
+    driver = SCRIPT.with_name("gpu_day_driver.py").read_text()
+    listed = re.search(r"FUNCTIONS: Final = \((.*?)\n\)", driver, re.DOTALL)[1]
     called = {name for _, name, _ in nvml.calls()}
     assert called <= set(re.findall(r"nvml\w+", listed)), "the script knows all that is called"
     assert told["figures"]["gemm"]["power_w"] == pytest.approx(640, rel=0.03)

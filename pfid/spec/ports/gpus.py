@@ -46,8 +46,6 @@ class SamplerFacts:
         running_s: monotonic seconds since sampling was first asked for.
         interval_s: seconds between two samples, as configured.
         driver: driver version, "" if not known.
-        foreign_pids: whether the driver numbers processes as another namespace does: pfid runs in
-            a container, and who is on which GPU cannot be told there.
     """
 
     problem: SamplerProblem = SamplerProblem.NONE
@@ -55,7 +53,6 @@ class SamplerFacts:
     running_s: float = 600.0
     interval_s: float = 1.0
     driver: str = ""
-    foreign_pids: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,6 +137,8 @@ class GpuState:
         unheld_bytes: memory in use that no listed process accounts for, beyond what the driver
             itself reserves; None if that cannot be told.
         lost_at_s: wall time since when it is gone, None while it is present.
+        foreign_pids: whether its driver numbers processes as another namespace does: pfid runs in
+            a container, and who is on it cannot be told there.
     """
 
     facts: GpuFacts
@@ -150,6 +149,7 @@ class GpuState:
     xids: tuple[GpuXid, ...] = ()
     unheld_bytes: int | None = None
     lost_at_s: float | None = None
+    foreign_pids: bool = False
 
     @property
     def holder_runs(self) -> frozenset[RunId]:

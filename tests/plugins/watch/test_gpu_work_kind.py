@@ -160,12 +160,12 @@ def test_a_driver_that_cannot_be_read_is_no_fault_of_the_run(problem):
 
 
 def test_in_a_container_it_says_why_runs_are_not_matched_to_cards():
-    apart = SamplerFacts(foreign_pids=True)
-    verdict = said(V100_HUNG, held=None, how=apart)
+    apart = dataclasses.replace(V100_HUNG, foreign_pids=True)
+    verdict = said(apart, held=None)
     assert (verdict.outcome, verdict.reason) == (Outcome.UNKNOWN, "in_a_container")
     assert "container" in verdict.summary
     assert said(V100_HUNG, held=None).reason == "holders_unknown"
-    assert said(V100_HUNG, how=apart, moves=STALLED).reason == "hung_in_collective"
+    assert said(apart, moves=STALLED).reason == "hung_in_collective"
 
 
 def test_mig_is_stated_once_and_never_judged():

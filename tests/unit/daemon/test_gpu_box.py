@@ -96,12 +96,11 @@ def test_what_a_driver_does_not_say_of_a_card_itself_is_counted_likewise(box):
     assert box.absent == {("memory_total_bytes", "not_supported"): 1}
 
 
-def test_in_a_container_the_sampler_says_that_its_pids_mean_others():
+def test_in_a_container_a_card_says_that_its_pids_mean_others():
     for ours in (True, False):
         apart = GpuBox(pids_are_ours=ours)
-        assert apart.facts(0.0).foreign_pids is not ours
-        apart.opened(Opened(sampler=NVML), 0.0)
-        assert apart.facts(0.0).foreign_pids is not ours
+        apart.read(read(A, facts=(A,)), 10.0, lambda _: None)
+        assert apart.gpus["GPU-a"].state.foreign_pids is not ours
 
 
 def test_a_gpu_nobody_listed_brings_no_sample(box):

@@ -118,6 +118,17 @@ def test_in_a_container_the_numbers_mean_nothing(gpu):
     )
 
 
+def test_in_a_container_those_whose_own_number_is_known_are_told_apart(gpu):
+    """The host's procfs is mounted: 4007 is our 7, 4008 our 8, of 4009 we know nothing."""
+    known = Holders(Box(p8=(5, "S")), pids_are_ours=False, own_pid={4007: 7, 4008: 8}.get)
+    listed = tuple(GpuProcess(pid=pid, memory_bytes=10) for pid in (4007, 4008, 4009))
+    assert known.here(listed) == {4007: 7, 4008: 8}
+    run, stranger, nobody = known.of(gpu, listed, {7: MEMBER, 4009: MEMBER}, ALIVE)
+    assert (run.run_id, run.pid) == ("run-1", 7)
+    assert (stranger.run_id, stranger.username) == (None, "user1001")
+    assert (nobody.run_id, nobody.visible, nobody.pid) == (None, None, 4009)
+
+
 def test_a_users_name_is_asked_for_once(gpu):
     box = Box(p7=(5, "S"), p8=(6, "S"))
     of(gpu, box, 7, 8)

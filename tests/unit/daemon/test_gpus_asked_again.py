@@ -49,6 +49,10 @@ def test_who_is_on_a_card_does_not_change_by_time_alone_and_what_it_does_does():
 @pytest.fixture
 def heard():
     """Tell what a sampler reads; returns what the checks were told to look at again."""
+    return hearing(GpuBox())
+
+
+def hearing(box):
     told = []
     processes = SimpleNamespace(
         inspect=lambda pid: ProcStat(
@@ -65,7 +69,7 @@ def heard():
         username=str,
     )
     core = SimpleNamespace(
-        gpus=GpuBox(),
+        gpus=box,
         runs={},
         by_pid={},
         samplers={},
@@ -83,7 +87,23 @@ def heard():
         gpus.heard(GpuHeard(report=read(*listed)))
         return told
 
+    hear.core = core
     return hear
+
+
+def test_in_a_container_a_run_is_found_by_the_number_the_host_gives_it():
+    box = GpuBox(own_pid={4007: 7}.get, pids_are_ours=False)
+    heard = hearing(box)
+    member = SimpleNamespace(run_id=RUN.id, start_ticks=5, comm="x")
+    heard.core.by_pid[7] = member
+    ended = SimpleNamespace(uid=1000, username="anna")
+    heard.core.runs[RUN.id] = SimpleNamespace(
+        run_id=RUN.id, run=ended, defunct=False, end=ended, gpus={}
+    )
+    heard((4007, 100 * MIB))
+    (state,) = LiveGpus(box, RUN, 10.0).mine()
+    (holder,) = state.holders
+    assert (holder.run_id, holder.pid) == (RUN.id, 7)
 
 
 def test_checks_of_runs_look_when_somebody_comes_or_takes_much_more(heard):
