@@ -4,10 +4,9 @@ Rates are sums over elapsed time, never means of rates: a short step would count
 one. A step that does not say a quantity is left out of that quantity's time as well.
 """
 
-from collections import deque
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Final, NamedTuple
+from array import array
+from collections.abc import Iterable, MutableSequence, Sequence
+from typing import Final
 
 from pfid.domain.inside import Achieved, Inside, StepReport
 from pfid.domain.step import Phase, StepClock, StepEvent
@@ -18,115 +17,72 @@ FRESH_S: Final = 120.0
 """A figure is void this long after the last step, or ten steps after it if that is longer."""
 STEPS_MIN: Final = 16
 """Fewer steps tell nothing where work is launched ahead."""
-ENTRY_S: Final = 1.0
+ENTRY_S: Final = 4.0
 """Steps shorter than this are kept together, so that memory is bounded by time."""
-ENTRIES_MAX: Final = 256
+ENTRIES_MAX: Final = 17
+"""More than make up the window, and more than ``STEPS_MIN`` of long ones."""
 RANKS_MAX: Final = 64
 _LONG_STEPS: Final = 10
 _NOTHING: Final = StepReport()
+_QUANTITIES: Final = 4
+_FLOPS: Final = 2
+_SUMS: Final = 2 + 2 * _QUANTITIES
+"""Seconds, steps, and of each quantity the amount and the seconds of the steps that say it."""
+_Sums = Sequence[float]
 
 
-class _Taken(NamedTuple):
-    seconds: float
-    steps: int
-    tokens: float | None
-    real_tokens: float | None
-    flops: float | None
-    recompute_flops: float | None
+def _add(sums: MutableSequence[float], one: Sequence[float], at: int = 0) -> None:
+    for place, value in enumerate(one, at):
+        sums[place] += value
 
 
-def _known(one: _Taken) -> tuple[bool, ...]:
-    return tuple(value is not None for value in one)
-
-
-def _together(last: _Taken, one: _Taken) -> _Taken:
-    """Both, of which the same quantities are known."""
-    pairs = zip(last, one, strict=True)
-    return _Taken(*(None if a is None or b is None else a + b for a, b in pairs))  # type: ignore[arg-type]
-
-
-@dataclass(slots=True)
-class _Sum:
-    """One quantity over time."""
-
-    amount: float = 0.0
-    seconds: float = 0.0
-
-    def add(self, amount: float | None, seconds: float) -> None:
-        if amount is not None:
-            self.amount += amount
-            self.seconds += seconds
-
-    @property
-    def rate(self) -> float | None:
-        return self.amount / self.seconds if self.seconds > 0 else None
-
-
-class _Sums:
-    """All quantities of one rank."""
-
-    __slots__ = ("flops", "real_tokens", "recompute_flops", "seconds", "steps", "tokens")
-
-    def __init__(self, taken: Iterable[_Taken] = ()) -> None:
-        self.tokens, self.real_tokens = _Sum(), _Sum()
-        self.flops, self.recompute_flops = _Sum(), _Sum()
-        self.seconds, self.steps = 0.0, 0
-        for one in taken:
-            self.add(one)
-
-    def add(self, one: _Taken) -> None:
-        self.seconds += one.seconds
-        self.steps += one.steps
-        self.tokens.add(one.tokens, one.seconds)
-        self.real_tokens.add(one.real_tokens, one.seconds)
-        self.flops.add(one.flops, one.seconds)
-        self.recompute_flops.add(one.recompute_flops, one.seconds)
+def _rate(sums: _Sums, quantity: int) -> float | None:
+    amount, seconds = sums[2 + 2 * quantity], sums[3 + 2 * quantity]
+    return amount / seconds if seconds > 0 else None
 
 
 class _Rank:
-    """One rank, heard through one writer."""
+    """One rank, heard through one writer: entries of sums, oldest first, and the whole."""
 
-    __slots__ = ("at_s", "launches", "recent", "whole", "writer")
+    __slots__ = ("at_s", "last_s", "launches", "recent", "whole", "writer")
 
     def __init__(self, event: StepEvent) -> None:
         self.writer = event.writer
         self.launches = event.clock is StepClock.ASYNCHRONOUS
-        self.recent: deque[_Taken] = deque(maxlen=ENTRIES_MAX)
-        self.whole = _Sums()
-        self.at_s = 0.0
+        self.recent = array("d")
+        self.whole = array("d", bytes(8 * _SUMS))
+        self.at_s = self.last_s = 0.0
 
-    def take(self, one: _Taken, at_s: float) -> None:
-        last = self.recent[-1] if self.recent else None
-        if last is not None and last.seconds < ENTRY_S and _known(last) == _known(one):
-            self.recent[-1] = _together(last, one)
+    def take(self, one: _Sums, at_s: float) -> None:
+        last = len(self.recent) - _SUMS
+        if last >= 0 and self.recent[last] < ENTRY_S:
+            _add(self.recent, one, last)
         else:
-            self.recent.append(one)
-        self.whole.add(one)
-        self.at_s = at_s
+            self.recent.extend(one)
+            del self.recent[: -ENTRIES_MAX * _SUMS]
+        _add(self.whole, one)
+        self.at_s, self.last_s = at_s, one[0] / one[1]
 
     @property
     def enough(self) -> bool:
         """Whether there are steps enough for a figure."""
-        return sum(one.steps for one in self.recent) >= (STEPS_MIN if self.launches else 1)
+        return sum(self.recent[1::_SUMS]) >= (STEPS_MIN if self.launches else 1)
 
-    def newest(self) -> list[_Taken]:
-        """So many of the newest steps as make up the window."""
-        found: list[_Taken] = []
-        seconds, steps = 0.0, 0
-        for one in reversed(self.recent):
-            if seconds >= WINDOW_S and (steps >= STEPS_MIN or not self.launches):
+    def newest(self) -> _Sums:
+        """Sums of so many of the newest steps as make up the window."""
+        found = array("d", bytes(8 * _SUMS))
+        for first in range(len(self.recent) - _SUMS, -1, -_SUMS):
+            if found[0] >= WINDOW_S and (found[1] >= STEPS_MIN or not self.launches):
                 break
-            found.append(one)
-            seconds, steps = seconds + one.seconds, steps + one.steps
+            _add(found, self.recent[first : first + _SUMS])
         return found
 
     def fresh(self, now_s: float) -> bool:
-        last_s = self.recent[-1].seconds / self.recent[-1].steps if self.recent else 0.0
-        return now_s - self.at_s <= max(FRESH_S, _LONG_STEPS * last_s)
+        return now_s - self.at_s <= max(FRESH_S, _LONG_STEPS * self.last_s)
 
 
 class AchievedRates:
-    """Takes the steps of every rank of a run; 50 KB a rank at most."""
+    """Takes the steps of every rank of a run; 2 KB a rank."""
 
     __slots__ = ("_ranks",)
 
@@ -150,16 +106,21 @@ class AchievedRates:
                 return
             rank = self._ranks[number] = _Rank(event)
         if rank.writer == event.writer:
-            rank.take(_Taken(event.seconds, event.interval_steps, *told), at_s)
+            rank.take(_sums(event.seconds, event.interval_steps, told), at_s)
 
     def fresh(self, now_s: float) -> bool:
         """Whether any rank still steps."""
         return any(rank.fresh(now_s) for rank in self._ranks.values())
 
+    def freeze(self) -> None:
+        """Keep what the whole run came to: no step comes any more."""
+        for rank in self._ranks.values():
+            rank.recent = array("d")
+
     def now(self, now_s: float, inside: Inside | None) -> Achieved | None:
         """Figures of the newest window of every rank that still steps; None if there are none."""
         ranks = (r for r in self._ranks.values() if r.enough and r.fresh(now_s))
-        return _figures([_Sums(rank.newest()) for rank in ranks], inside, whole_run=False)
+        return _figures([rank.newest() for rank in ranks], inside, whole_run=False)
 
     def whole(self, inside: Inside | None) -> Achieved | None:
         """Figures of the whole run, as far as this watcher has seen it."""
@@ -167,26 +128,33 @@ class AchievedRates:
         return _figures(sums, inside, whole_run=True)
 
 
+def _sums(seconds: float, steps: int, told: Iterable[float | None]) -> _Sums:
+    found = [seconds, float(steps)]
+    for amount in told:
+        found += (0.0, 0.0) if amount is None else (float(amount), seconds)
+    return found
+
+
 def _figures(sums: Sequence[_Sums], inside: Inside | None, *, whole_run: bool) -> Achieved | None:
     if not sums:
         return None
-    flops = _total(s.flops for s in sums)
+    tokens, real_tokens, flops, again = (_total(sums, each) for each in range(_QUANTITIES))
     peak = None if inside is None else inside.peak_flops_per_s
-    counting = sum(s.flops.rate is not None for s in sums)
+    counting = sum(_rate(s, _FLOPS) is not None for s in sums)
     return Achieved(
-        window_s=max(s.seconds for s in sums),
-        steps=max(s.steps for s in sums),
+        window_s=max(s[0] for s in sums),
+        steps=int(max(s[1] for s in sums)),
         ranks=len(sums),
-        tokens_per_s=_total(s.tokens for s in sums),
-        real_tokens_per_s=_total(s.real_tokens for s in sums),
+        tokens_per_s=tokens,
+        real_tokens_per_s=real_tokens,
         flops_per_s=flops,
-        recompute_flops_per_s=_total(s.recompute_flops for s in sums),
+        recompute_flops_per_s=again,
         accounting="" if inside is None or flops is None else inside.accounting,
         model_flops_utilization=None if flops is None or not peak else flops / counting / peak,
         whole_run=whole_run,
     )
 
 
-def _total(sums: Iterable[_Sum]) -> float | None:
-    rates = [rate for one in sums if (rate := one.rate) is not None]
+def _total(sums: Iterable[_Sums], quantity: int) -> float | None:
+    rates = [rate for one in sums if (rate := _rate(one, quantity)) is not None]
     return sum(rates) if rates else None

@@ -8,6 +8,7 @@ most ``rank_error`` of n ranks, guaranteed, not expected. Smallest and largest s
 from array import array
 from bisect import insort
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, Final
 
 from pfid.analysis.percentiles import rank_of
@@ -15,22 +16,31 @@ from pfid.analysis.percentiles import rank_of
 RANK_ERROR: Final = 0.001
 """Share of n by which a rank may be off while the summary fits into its memory."""
 MAX_ENTRIES: Final = 6_000
-"""Entries of 24 bytes; where a hostile order needs more, the error is doubled and reported."""
+"""Entries of 16 bytes; where a hostile order needs more, the error is doubled and reported."""
 BATCH: Final = 512
+_COUNTS: Final = {4: "I", 8: "Q"}
+"""How a count is written, by its bytes; states of older versions have the longer one."""
 
 
 class QuantileSketch:
     """Takes values one by one; answers nearest-rank percentiles at any time."""
 
-    __slots__ = ("_exact_to", "_g", "_pending", "_spread", "_values", "error", "n")
+    __slots__ = ("_entries_max", "_exact_to", "_g", "_pending", "_spread", "_values", "error", "n")
 
-    def __init__(self, exact_to: int = 10_000, error: float = RANK_ERROR) -> None:
-        """Keep ``exact_to`` values as they are before summarising."""
+    def __init__(
+        self,
+        exact_to: int = 10_000,
+        error: float = RANK_ERROR,
+        *,
+        entries_max: int | None = None,
+    ) -> None:
+        """Keep ``exact_to`` values as they are before summarising into ``entries_max``."""
         self._exact_to = exact_to
+        self._entries_max = entries_max or MAX_ENTRIES
         self._values = array("d")
-        self._g = array("Q")
-        self._spread = array("Q")
-        self._pending: list[float] = []
+        self._g = array("I")
+        self._spread = array("I")
+        self._pending = array("d")
         self.error = error
         self.n = 0
 
@@ -51,11 +61,21 @@ class QuantileSketch:
             insort(self._values, value)
             return
         if not self._g:
-            self._g = array("Q", [1]) * len(self._values)
-            self._spread = array("Q", [0]) * len(self._values)
+            self._summarise()
         self._pending.append(value)
         if len(self._pending) >= BATCH:
             self._flush()
+
+    def _summarise(self) -> None:
+        """No longer keep each value: of so many neighbours that the error allows the last stays.
+
+        What :meth:`_compress` would come to, without the memory for a count beside each value.
+        """
+        values, room = self._values, max(1, int(2 * self.error * self.n))
+        kept = [*range(0, len(values) - 1, room), len(values) - 1]
+        self._values = array("d", (values[at] for at in kept))
+        self._g = array("I", (at - before for before, at in pairwise([-1, *kept])))
+        self._spread = array("I", bytes(4 * len(kept)))
 
     def percentile(self, percent: float) -> float:
         """Return the value nearest to the rank of ``percent``.
@@ -86,16 +106,15 @@ class QuantileSketch:
     def _flush(self) -> None:
         if not self._pending:
             return
-        self._pending.sort()
-        self._merge(self._pending)
-        self._pending = []
+        self._merge(sorted(self._pending))
+        self._pending = array("d")
         self._compress()
-        while len(self._values) > MAX_ENTRIES:
+        while len(self._values) > self._entries_max:
             self.error *= 2
             self._compress()
 
     def _merge(self, batch: Sequence[float]) -> None:
-        values, g, spread = array("d"), array("Q"), array("Q")
+        values, g, spread = array("d"), array("I"), array("I")
         old_values, old_g, old_spread = self._values, self._g, self._spread
         at, count = 0, len(old_values)
         for value in batch:
@@ -117,7 +136,7 @@ class QuantileSketch:
 
     def _compress(self) -> None:
         room = int(2 * self.error * self.n)
-        values, g, spread = array("d"), array("Q"), array("Q")
+        values, g, spread = array("d"), array("I"), array("I")
         last = len(self._values) - 1
         held = 0
         for at, value in enumerate(self._values):
@@ -137,11 +156,12 @@ class QuantileSketch:
         return {
             "n": self.n,
             "exact_to": self._exact_to,
+            "entries_max": self._entries_max,
             "error": self.error,
             "values": self._values.tobytes(),
             "g": self._g.tobytes(),
             "spread": self._spread.tobytes(),
-            "pending": array("d", self._pending).tobytes(),
+            "pending": self._pending.tobytes(),
         }
 
     @classmethod
@@ -151,14 +171,14 @@ class QuantileSketch:
         Raises:
             ValueError: if the state does not hold together.
         """
-        sketch = cls(exact_to=state["exact_to"], error=state["error"])
+        exact_to, entries_max = state["exact_to"], state.get("entries_max")
+        sketch = cls(exact_to=exact_to, error=state["error"], entries_max=entries_max)
         sketch.n = state["n"]
         sketch._values.frombytes(state["values"])
-        sketch._g.frombytes(state["g"])
-        sketch._spread.frombytes(state["spread"])
-        pending = array("d")
-        pending.frombytes(state["pending"])
-        sketch._pending = pending.tolist()
+        width = len(state["g"]) // max(1, len(sketch._values))
+        sketch._g = array("I", array(_COUNTS.get(width, "I"), state["g"]))
+        sketch._spread = array("I", array(_COUNTS.get(width, "I"), state["spread"]))
+        sketch._pending.frombytes(state["pending"])
         held = sum(sketch._g) if sketch._g else len(sketch._values)
         if held + len(sketch._pending) != sketch.n:
             raise ValueError(f"sketch of {sketch.n} values holds {held + len(sketch._pending)}")

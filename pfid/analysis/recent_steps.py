@@ -6,32 +6,36 @@ so that ``CAPACITY`` events always span at least ``CAPACITY * MERGE_BELOW_S`` se
 """
 
 import math
-from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from itertools import islice
 from typing import Final
 
-from pfid.domain.step import StepEvent
+from pfid.analysis.packed_steps import PackedSteps
+from pfid.domain.step import Phase, StepEvent
 
 CAPACITY: Final = 512
 MERGE_BELOW_S: Final = 0.1
 
 
 class RecentSteps:
-    """Events of one writer, newest last. About 100 KB when full."""
+    """Events of one writer, newest last, without their reports. Some 35 KB when full.
 
-    __slots__ = ("_events",)
+    The newest stays an object, because the next one may be put together with it.
+    """
+
+    __slots__ = ("_newest", "_older")
 
     def __init__(self, events: Iterable[StepEvent] = ()) -> None:
         """Begin with ``events``, as :meth:`last` gave them before a restart."""
-        self._events: deque[StepEvent] = deque(maxlen=CAPACITY)
+        self.clear()
         self.extend(events)
 
     def __len__(self) -> int:
-        return len(self._events)
+        return len(self._older) + (self._newest is not None)
 
     def __iter__(self) -> Iterator[StepEvent]:
-        return iter(self._events)
+        return iter(self.last(CAPACITY))
 
     @property
     def maxlen(self) -> int:
@@ -40,7 +44,8 @@ class RecentSteps:
 
     def clear(self) -> None:
         """Forget everything: another writer leads now."""
-        self._events.clear()
+        self._older = PackedSteps()
+        self._newest: StepEvent | None = None
 
     def extend(self, events: Iterable[StepEvent]) -> None:
         """Take several events in."""
@@ -49,19 +54,42 @@ class RecentSteps:
 
     def append(self, event: StepEvent) -> None:
         """Take one event in."""
-        last = self._events[-1] if self._events else None
+        last = self._newest
+        if event.report is not None:
+            event = replace(event, report=None)
         # The first event stays alone: it holds the compile and is left out by position.
-        if last is None or len(self._events) < 2 or not _mergeable(last, event):
-            self._events.append(event)
-        else:
-            self._events[-1] = _joined(last, event)
+        if last is not None and len(self._older) and _mergeable(last, event):
+            self._newest = _joined(last, event)
+            return
+        if last is not None:
+            self._older.append(last)
+        if len(self._older) >= CAPACITY:
+            self._older.drop()
+        self._newest = event
 
     def last(self, n: int) -> tuple[StepEvent, ...]:
         """Return the last ``n`` at most, oldest first."""
-        if n <= 0:
+        if n <= 0 or self._newest is None:
             return ()
-        skipped = max(0, len(self._events) - n)
-        return tuple(self._events)[skipped:]
+        return (*self._older.last(n - 1), self._newest)
+
+    def train_seconds(self, n: int) -> list[float]:
+        """Seconds a step of the last ``n`` of phase ``train`` that were timed, oldest first."""
+        newest = self._newest
+        timed = newest is not None and newest.phase is Phase.TRAIN
+        first = newest.seconds_per_step if newest is not None and timed else None
+        found = [] if first is None else [first]
+        found += islice(self._older.train_seconds(), max(0, n - len(found)))
+        return found[::-1]
+
+    def keep(self, n: int) -> None:
+        """Let go of all but the newest ``n``: the run is over, and shown for a while."""
+        kept = self.last(n)
+        self.clear()
+        for event in kept:  # as they are, not put together once more
+            if self._newest is not None:
+                self._older.append(self._newest)
+            self._newest = event
 
 
 def _mergeable(last: StepEvent, new: StepEvent) -> bool:

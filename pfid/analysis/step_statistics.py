@@ -1,6 +1,7 @@
 """Statistics of a run's steps in bounded memory, the first step out by position."""
 
 from bisect import bisect_left
+from dataclasses import asdict
 from typing import Any, Final
 
 from pfid.analysis.quantile_sketch import QuantileSketch
@@ -10,6 +11,8 @@ from pfid.domain.step_summary import StepSummary
 
 EXACT_STEPS: Final = 10_000
 EXACT_INTERVALS: Final = 2_000
+INTERVAL_ENTRIES_MAX: Final = 2_000
+"""Of a run that logs both, single steps are what is looked at."""
 STEPPING: Final = frozenset({Phase.TRAIN, Phase.COMPILE})
 """Gaps that held an evaluation or a save are no step times; they are events all the same."""
 BOUNDS_S: Final = tuple(0.01 * 2**k for k in range(17))
@@ -17,7 +20,7 @@ BOUNDS_S: Final = tuple(0.01 * 2**k for k in range(17))
 
 
 class StepStatistics:
-    """Takes the events of one writer in order; at most about 200 KB at any length.
+    """Takes the events of one writer in order; at most some 130 KB at any length.
 
     Single steps and intervals are held apart. The summary speaks of single steps; only where a
     run logs intervals and nothing else it speaks of those, and says how many steps each holds.
@@ -26,6 +29,7 @@ class StepStatistics:
     __slots__ = (
         "_counts",
         "_first_s",
+        "_frozen",
         "_interval_steps",
         "_intervals",
         "_seen",
@@ -38,14 +42,17 @@ class StepStatistics:
         self._seen = 0
         self._first_s: float | None = None
         self._singles = QuantileSketch(EXACT_STEPS)
-        self._intervals = QuantileSketch(EXACT_INTERVALS)
+        self._intervals = QuantileSketch(EXACT_INTERVALS, entries_max=INTERVAL_ENTRIES_MAX)
         self._interval_steps: dict[int, int] = {}
         self._counts = [0] * (len(BOUNDS_S) + 1)
         self._sum_s = 0.0
+        self._frozen: StepSummary | None = None
 
     @property
     def n(self) -> int:
         """How many times the summary rests on."""
+        if self._frozen is not None:
+            return self._frozen.n
         return max(self._singles.n, self._intervals.n)
 
     def add(self, event: StepEvent) -> None:
@@ -70,6 +77,8 @@ class StepStatistics:
 
     def summary(self) -> StepSummary | None:
         """Return the figures; None before the second timed step."""
+        if self._frozen is not None:
+            return self._frozen
         intervals = self._singles.n < self._intervals.n
         sketch = self._intervals if intervals else self._singles
         if not sketch.n:
@@ -85,6 +94,12 @@ class StepStatistics:
             rank_error=sketch.rank_error,
             interval_steps=self._usual_interval() if intervals else 1,
         )
+
+    def freeze(self) -> None:
+        """Keep the figures alone: nothing is added any more."""
+        self._frozen = self.summary()
+        self._singles = QuantileSketch(EXACT_STEPS)
+        self._intervals = QuantileSketch(EXACT_INTERVALS, entries_max=INTERVAL_ENTRIES_MAX)
 
     def _usual_interval(self) -> int:
         return max(self._interval_steps, key=lambda steps: (self._interval_steps[steps], -steps))
@@ -103,6 +118,7 @@ class StepStatistics:
             "interval_steps": list(self._interval_steps.items()),
             "counts": list(self._counts),
             "sum_s": self._sum_s,
+            "frozen": None if self._frozen is None else asdict(self._frozen),
         }
 
     @classmethod
@@ -120,4 +136,6 @@ class StepStatistics:
         statistics._interval_steps = {int(k): int(v) for k, v in state["interval_steps"]}
         statistics._counts = list(state["counts"])
         statistics._sum_s = state["sum_s"]
+        frozen = state.get("frozen")
+        statistics._frozen = None if frozen is None else StepSummary(**frozen)
         return statistics

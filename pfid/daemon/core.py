@@ -22,6 +22,8 @@ from pfid.wire.plugins import CheckInfo
 from pfid.wire.stored import Change, PutEvent, StoredEvent, pack
 
 BOX_SUBJECT: Final = "box"
+CHECKPOINT: Final = "checkpoint"
+"""Due: write what has moved."""
 EARLIER: Final = "earlier"
 """Due: ask what earlier runs of the same name left."""
 LEFT: Final = "left"

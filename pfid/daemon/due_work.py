@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Final
 
-from pfid.daemon.core import BOX_SUBJECT, EARLIER, LEFT
+from pfid.daemon.core import BOX_SUBJECT, CHECKPOINT, EARLIER, LEFT
 from pfid.daemon.hooks import Hooks
 from pfid.daemon.judging import GPUS_SUBJECT
 from pfid.daemon.parts import Parts
@@ -32,6 +32,11 @@ class DueWork:
         self._parts = parts
         self._hooks = hooks
         self._snapshot = snapshot
+        self._of_the_box = {
+            "box": parts.judging.box_due,
+            "gpus": parts.judging.gpus_due,
+            CHECKPOINT: parts.ledger.checkpoint,
+        }
         self._rendered_s = 0.0
         self._hastened = False
 
@@ -59,11 +64,8 @@ class DueWork:
         if kind == "job":
             self._job(str(what))
             return
-        if kind == "box":
-            parts.judging.box_due()
-            return
-        if kind == "gpus":
-            parts.judging.gpus_due()
+        if kind in self._of_the_box:
+            self._of_the_box[kind]()
             return
         if kind == "unobserved":
             parts.resuming.unobserved(RunId(str(what)))

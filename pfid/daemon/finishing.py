@@ -1,6 +1,6 @@
 """What is done with a run after its end: judge once more, let go, show for a while, forget."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from pfid.daemon.baselines import Baselines
@@ -9,6 +9,7 @@ from pfid.daemon.deaths import Deaths
 from pfid.daemon.handed import stored_name
 from pfid.daemon.judging import Judging
 from pfid.daemon.ledger import Ledger
+from pfid.daemon.publishing import SHOWN_STEPS
 from pfid.daemon.reading import Reading
 from pfid.daemon.tracked import TrackedRun
 
@@ -60,6 +61,7 @@ class Finishing:
             core.ports.notify.drop(stored_name(run.run_id, part))
         run.root = None
         core.touch(run)
+        _shrink(run)
         self.leave_later(run)
 
     def _still_defunct(self, run: TrackedRun) -> bool:
@@ -89,3 +91,13 @@ class Finishing:
             core.ports.oom.forget(place)
             core.ports.memory.forget(place)
         core.snapshot_stale = True
+
+
+def _shrink(run: TrackedRun) -> None:
+    """Keep what is shown: of a run relaunched again and again a hundred may have ended lately."""
+    run.statistics.freeze()
+    run.rates.freeze()
+    run.recent.keep(SHOWN_STEPS)
+    run.early = replace(run.early, taken=())
+    for stream in run.streams:
+        stream.parser_state = None

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from pfid.daemon.baselines import left_behind
-from pfid.daemon.core import Core, put_event
+from pfid.daemon.core import BOX_SUBJECT, CHECKPOINT, Core, put_event
 from pfid.daemon.tracked import Judged, Stream, TrackedRun
 from pfid.domain.gpu_past import GpuPast
 from pfid.wire.control import Reply
@@ -31,6 +31,9 @@ from pfid.wire.stored import (
 
 CHECKPOINT_S: Final = 20.0
 """How often the place in a log that moves is written without an event."""
+CHECKPOINTS_AT_ONCE: Final = 4
+CHECKPOINT_REST_S: Final = 0.02
+"""The others follow after so long: the disk has taken the first by then."""
 DAY_S: Final = 86_400.0
 
 
@@ -92,11 +95,22 @@ class Ledger:
         return broken
 
     def checkpoint(self) -> None:
-        """Have runs written whose log has moved since they were last."""
-        now_s = self._core.monotonic_s()
-        for run in self._core.runs.values():
-            if run.steps_dirty and now_s - run.steps_written_s >= CHECKPOINT_S:
-                self._core.touch(run)
+        """Have runs written whose log has moved since they were last; a few a turn.
+
+        What is written of a run is as large as what is kept of it: of all of them at once it
+        would be as much again.
+        """
+        core = self._core
+        now_s = core.monotonic_s()
+        due = [
+            run
+            for run in core.runs.values()
+            if run.steps_dirty and now_s - run.steps_written_s >= CHECKPOINT_S
+        ]
+        for run in due[:CHECKPOINTS_AT_ONCE]:
+            core.touch(run)
+        if len(due) > CHECKPOINTS_AT_ONCE:
+            core.due.set((CHECKPOINT, BOX_SUBJECT), now_s + CHECKPOINT_REST_S)
 
     def checkpoint_all(self) -> None:
         """On the way out: whatever moved is written now."""

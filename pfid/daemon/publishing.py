@@ -8,7 +8,6 @@ from pfid.domain.gpu_view import GpusView
 from pfid.domain.outcome import Outcome
 from pfid.domain.run import RunState
 from pfid.domain.snapshot import DaemonHealth, Resources, RunView, Snapshot, VerdictView
-from pfid.domain.step import Phase, StepEvent
 from pfid.domain.step_summary import Baseline
 from pfid.policy.hysteresis import UNSEEN
 from pfid.policy.run_life import Signs, state_of
@@ -93,7 +92,7 @@ class Publishing:
     def _view(self, run: TrackedRun) -> RunView:
         baseline = baseline_of(run)
         inside = None if run.facts is None else run.facts.inside
-        recent = [s for e in run.recent if (s := _seconds(e)) is not None][-SHOWN_STEPS:]
+        recent = run.recent.train_seconds(SHOWN_STEPS)
         return RunView(
             run=run.run,
             state=run.state,
@@ -118,10 +117,6 @@ class Publishing:
 def _fails(view: VerdictView) -> bool:
     """Whether it stands at FAIL and was seen to lately; a verdict nobody can see on is no state."""
     return view.outcome is Outcome.FAIL and view.counts and UNSEEN not in view.label
-
-
-def _seconds(event: StepEvent) -> float | None:
-    return event.seconds_per_step if event.phase is Phase.TRAIN else None
 
 
 def _ratio(recent: list[float], baseline: Baseline | None) -> float | None:

@@ -1,6 +1,6 @@
 """From a run's state to the ports a check reads: frozen facts, nothing that blocks."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pfid.daemon.core import Core
 from pfid.daemon.gpu_worlds import LiveGpus
@@ -68,6 +68,7 @@ class LiveSteps:
     run: TrackedRun
     monotonic_s: float
     asked: Asked
+    unpacked: list[tuple[StepEvent, ...]] = field(default_factory=list)
 
     def recent(self, n: int) -> tuple[StepEvent, ...]:
         """The last ``n`` events of the leading writer.
@@ -78,7 +79,10 @@ class LiveSteps:
         kept = self.run.recent
         if n > kept.maxlen:
             raise PortError(f"{n} recent steps asked for; {kept.maxlen} are kept")
-        return kept.last(n)
+        if not self.unpacked:  # several checks of one run ask for the same
+            self.unpacked.append(kept.last(kept.maxlen))
+        events = self.unpacked[0]
+        return events[max(0, len(events) - n) :] if n > 0 else ()
 
     def summary(self) -> StepSummary | None:
         """Statistics over the whole run."""

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pfid.analysis.achieved import ENTRIES_MAX, FRESH_S, STEPS_MIN, WINDOW_S, AchievedRates
+from pfid.analysis.achieved import FRESH_S, STEPS_MIN, WINDOW_S, AchievedRates
 from pfid.domain.inside import Inside, StepReport
 from pfid.domain.step import Phase, StepClock, StepEvent
 
@@ -113,5 +113,21 @@ def test_a_second_writer_of_a_rank_counts_only_once_the_first_is_silent():
 
 def test_memory_is_bounded_by_time_however_short_the_steps():
     found = rates(*[step(0.001)] * 20_000)
-    assert len(found._ranks[0].recent) <= ENTRIES_MAX
+    for _ in range(100):
+        found.take(step(30.0, tokens=30_000_000), 0.0)
+    assert len(found._ranks[0].recent) * found._ranks[0].recent.itemsize <= 2_000
     assert found.now(0.0, None).tokens_per_s == pytest.approx(1_000_000)
+
+
+def test_short_steps_and_long_ones_in_turn_are_summed_up_as_they_are():
+    found = rates(*[step(0.01, tokens=20), step(7.0, tokens=None, real=700)] * 400)
+    done = found.now(0.0, None)
+    assert WINDOW_S <= done.window_s <= WINDOW_S + 7.01
+    assert (done.tokens_per_s, done.real_tokens_per_s) == (pytest.approx(2_000), 100)
+
+
+def test_of_an_ended_run_the_whole_stays():
+    found = rates(*[step(2.0, tokens=100)] * 100)
+    whole = found.whole(None)
+    found.freeze()
+    assert found.whole(None) == whole

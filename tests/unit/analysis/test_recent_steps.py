@@ -1,10 +1,13 @@
 """The newest steps, few in number and long in time."""
 
+import itertools
 import math
+from dataclasses import replace
 
 import pytest
 
 from pfid.analysis.recent_steps import CAPACITY, MERGE_BELOW_S, RecentSteps
+from pfid.domain.inside import StepReport
 from pfid.domain.step import Phase, StepClock, StepEvent
 from pfid.spec.fakes import step_series
 
@@ -94,3 +97,55 @@ def test_it_can_be_emptied_and_filled_again():
     recent.extend(step_series((30.0,)))
     assert [e.seconds for e in recent] == [30.0]
     assert recent.maxlen == CAPACITY
+
+
+def test_of_a_run_that_is_over_the_newest_stay_as_they_were():
+    recent = RecentSteps(step_series((0.03,) * 400))
+    newest = recent.last(64)
+    recent.keep(64)
+    assert recent.last(CAPACITY) == newest
+
+
+def test_seconds_of_the_newest_training_steps_pauses_and_untimed_ones_left_out():
+    events = [event(i, seconds=float(i), interval_steps=2) for i in range(1, 9)]
+    events += [event(9, seconds=None), event(10, seconds=50.0, phase=Phase.EVAL)]
+    assert RecentSteps(events).train_seconds(3) == [3.0, 3.5, 4.0]
+    assert RecentSteps(events[:8]).train_seconds(3) == [3.0, 3.5, 4.0]
+    assert RecentSteps().train_seconds(3) == []
+
+
+EXTREMES = {
+    "index": 2**63,
+    "seconds": 1e308,
+    "interval_steps": 2**31,
+    "rank": 0,
+    "tokens": 0,
+    "width": 2**40,
+    "loss": -math.inf,
+    "at_s": 0.0,
+    "writer": "bar/\u00fc\n",
+}
+
+
+@pytest.mark.parametrize("missing", [*EXTREMES, None])
+def test_whatever_an_event_says_or_does_not_say_comes_back(missing):
+    kinds = itertools.product(Phase, StepClock)
+    said = {name: value for name, value in EXTREMES.items() if name != missing}
+    said = {"index": 7, "seconds": None} | said
+    events = [StepEvent(**said | {"phase": phase, "clock": clock}) for phase, clock in kinds]
+    expected = [replace(e, index=min(e.index, 2**63 - 1)) for e in events]
+    assert list(RecentSteps([event(1), *events]))[1:-1] == expected[:-1]
+
+
+def test_what_a_step_reports_beside_is_not_kept():
+    """Rates are made of it as it comes; nothing that is judged later asks for it."""
+    report = StepReport(real_tokens=5)
+    events = [event(i, seconds=1.0, report=report) for i in range(9)]
+    assert kept(events) == tuple(replace(e, report=None) for e in events)
+
+
+def test_writers_without_end_take_no_room_without_end():
+    events = [event(i, seconds=1.0, writer=f"w{i}") for i in range(5_000)]
+    recent = RecentSteps(events)
+    assert recent.last(CAPACITY) == tuple(events[-CAPACITY:])
+    assert len(recent._older._writers) <= 1_024

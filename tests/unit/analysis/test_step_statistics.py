@@ -1,6 +1,7 @@
 """Statistics of a run: the playbook's figures, the first step by position, bounded memory."""
 
 import random
+from array import array
 from bisect import bisect_left, bisect_right
 
 import msgspec
@@ -158,3 +159,31 @@ def test_a_state_that_does_not_hold_together_is_refused() -> None:
     sketch.add(1.0)
     with pytest.raises(ValueError, match="holds 1"):
         QuantileSketch.restore({**sketch.state(), "n": 2})
+
+
+@pytest.mark.parametrize("n", [1, 50, 20_000])
+def test_figures_that_are_frozen_are_those_that_were(n: int) -> None:
+    statistics = StepStatistics()
+    for i in range(n):
+        statistics.add(step(float(i % 977 + 1)))
+    summary, histogram, count = statistics.summary(), statistics.histogram(), statistics.n
+    statistics.freeze()
+    again = StepStatistics.restore(
+        msgspec.msgpack.decode(msgspec.msgpack.encode(statistics.state()))
+    )
+    for kept in (statistics, again):
+        assert (kept.summary(), kept.histogram(), kept.n) == (summary, histogram, count)
+    assert len(msgspec.msgpack.encode(statistics.state())) < 1_500
+
+
+def test_a_sketch_of_an_older_pfid_goes_on() -> None:
+    """It wrote each count in eight bytes."""
+    sketch = QuantileSketch(exact_to=100)
+    for value in range(3_000):
+        sketch.add(float(value * 7919 % 3_001))
+    state = sketch.state()
+    for part in ("g", "spread"):
+        state[part] = array("Q", array("I", state[part])).tobytes()
+    del state["entries_max"]
+    again = QuantileSketch.restore(state)
+    assert [again.percentile(q) for q in range(101)] == [sketch.percentile(q) for q in range(101)]

@@ -1,8 +1,10 @@
 """The loop with a clock in our hands."""
 
 import importlib
+import itertools
 import queue
 import signal
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -31,7 +33,7 @@ from pfid.daemon.messages import (
     WorkerVerdict,
 )
 from pfid.daemon.ports import Ports
-from pfid.daemon.tracked import Member
+from pfid.daemon.tracked import Member, TrackedRun
 from pfid.daemon.trees import QUIET_EVERY
 from pfid.domain.gate import Gate, GateState, ProvenTo
 from pfid.domain.identity import Identified
@@ -39,6 +41,7 @@ from pfid.domain.outcome import Outcome
 from pfid.domain.run import EndKind
 from pfid.domain.transition import Transition
 from pfid.domain.verdict import Entity, EntityKind, Verdict
+from pfid.policy import progress
 from pfid.spec.check import Hysteresis, Scope, Severity, Stage
 from pfid.spec.fakes import CONTROL_RUN
 from pfid.wire.control import (
@@ -54,7 +57,7 @@ from pfid.wire.control import (
     StopIntent,
 )
 from pfid.wire.plugins import CheckInfo
-from pfid.wire.stored import PutEvent, PutRun, StoredEvent, unpack
+from pfid.wire.stored import PutEvent, PutRun, PutSteps, StoredEvent, unpack
 
 
 class Clock:
@@ -640,3 +643,21 @@ def test_how_long_a_live_drill_took_to_be_seen_is_told(world):
     assert world.loop.snapshot().health.selftest_detection_s == {"live": 2.5}
     world.turn(Asked(conn=6, uid=0, pid=1, request=LiveLeg(results={}), fds=()))
     assert world.loop.snapshot().health.selftest_detection_s == {"live": 2.5}
+
+
+def test_runs_whose_logs_move_are_written_a_few_a_turn_and_all_before_long(world):
+    for number in range(11):
+        made = TrackedRun(
+            run=replace(CONTROL_RUN, run_id=f"r-{number}"),
+            registered_s=0.0,
+            progress=progress.begin(0.0),
+            steps_dirty=True,
+            steps_written_s=1.0,
+        )
+        world.core.runs[made.run_id] = made
+    world.turn(JobFired(job=SWEEP), seconds=30.0)
+    for _ in range(5):
+        world.turn(seconds=0.03)
+    written = [[c.run_id for c in s if isinstance(c, PutSteps)] for s in world.submitted]
+    assert max(map(len, written)) == 4
+    assert sorted(itertools.chain(*written)) == sorted(world.core.runs)

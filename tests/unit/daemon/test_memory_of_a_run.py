@@ -1,0 +1,174 @@
+"""What the daemon keeps of a run, to the byte: 200 KB at any length, little once it is over."""
+
+import gc
+import tracemalloc
+from collections.abc import Sequence
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from pfid.analysis.step_statistics import EXACT_STEPS
+from pfid.daemon.baselines import Baselines
+from pfid.daemon.core import Checks, Core
+from pfid.daemon.deaths import Deaths
+from pfid.daemon.finishing import Afterwards, Finishing
+from pfid.daemon.judging import Judging
+from pfid.daemon.ledger import Ledger
+from pfid.daemon.messages import ReaderTold
+from pfid.daemon.publishing import Publishing
+from pfid.daemon.reading import Reading
+from pfid.daemon.tracked import TrackedRun
+from pfid.domain.gate import Gate, GateState, ProvenTo
+from pfid.domain.names import RunId
+from pfid.domain.run import EndKind, RunEnd
+from pfid.formats.log_stream import LogParser
+from pfid.host.registry import Where, discover
+from pfid.policy import progress
+from pfid.spec.check import AnyCheck, Scope, Stage
+from pfid.spec.fakes import CONTROL_RUN
+from pfid.wire.control import HandedLog
+from pfid.wire.reader import Batch, StreamKind, decode_report, encode
+from pfid.workers.steps_text import StepsText
+
+STEPS = EXACT_STEPS
+"""As many as are kept one by one: then it is most."""
+BATCH_BYTES = 64 * 1024
+LIVING_BYTES, OVER_BYTES = 200 * 1024, 60 * 1024
+
+
+def printed() -> bytes:
+    """A log of many steps of about a second, no two alike."""
+    text = (
+        f"iter {i}: loss {2 + i % 7}.5, time {900 + i * 7919 % 211}.{i % 97:02}ms, mfu 1.00%\n"
+        for i in range(STEPS + 1)
+    )
+    return "".join(text).encode()
+
+
+def reported(rank: int, steps: int = 500) -> bytes:
+    """A step file of a rank that says all it can."""
+    text = (
+        f'{{"step":{i},"seconds":{0.9 + i * 7919 % 211 / 1000},"rank":{rank},"pid":{rank + 9},'
+        f'"tokens":{8_000 + i % 99},"real_tokens":{7_000 + i % 89},"width":{1_000 + i % 77},'
+        f'"flops":{1e15 + i},"recompute_flops":{1e14 + i},"inside_s":0.8,"loss":{2 + i % 7}.5}}\n'
+        for i in range(steps + 1)
+    )
+    return "".join(text).encode()
+
+
+class Daemon:
+    """Core, reading, judging with every real check, showing and finishing."""
+
+    def __init__(self) -> None:
+        outside: Any = SimpleNamespace(
+            clock=SimpleNamespace(now_s=lambda: 1_000.0, monotonic_s=lambda: 10.0),
+            reader=SimpleNamespace(order=lambda *_: True),
+            notify=SimpleNamespace(drop=lambda _: None),
+            store=SimpleNamespace(remember=lambda *_: None, submit=lambda _: 1),
+        )
+        registered = discover(Where(entry_points=False, stages=(Stage.WATCH,))).checks
+        checks = tuple(r.check for r in registered)
+        self.core = Core(
+            ports=outside,
+            post=lambda _: None,
+            machine_id="m",
+            boot_id="b",
+            checks=Checks(
+                run=tuple(c for c in checks if c.scope is Scope.RUN), gates=_proven(checks)
+            ),
+        )
+        self.judging = Judging(self.core)
+        self.reading = Reading(self.core, self.judging)
+        self.reading.started(1)
+        self.ledger = Ledger(self.core)
+        self.finishing = Finishing(
+            self.core,
+            self.judging,
+            self.reading,
+            Deaths(self.core, self.judging, self.reading),
+            Afterwards(ledger=self.ledger, baselines=Baselines(self.core, self.judging)),
+        )
+
+    def run(self, run_id: str, files: Sequence[tuple[StreamKind, bytes]]) -> TrackedRun:
+        """Watch a run until all of its files is read, judged, shown and written."""
+        known = replace(CONTROL_RUN, run_id=RunId(run_id))
+        run = TrackedRun(run=known, registered_s=0.0, progress=progress.begin(0.0))
+        self.core.runs[known.run_id] = run
+        for kind, text in files:
+            self._read(run, kind, text)
+        self.flush()
+        return run
+
+    def _read(self, run: TrackedRun, kind: StreamKind, text: bytes) -> None:
+        stream = self.reading.open(run, kind, -1, HandedLog())
+        parser = LogParser() if kind is StreamKind.LOG else StepsText()
+        for offset in range(0, len(text), BATCH_BYTES):
+            chunk = text[offset : offset + BATCH_BYTES]
+            batch = Batch(
+                stream=stream.number,
+                offset=offset + len(chunk),
+                events=tuple(parser.feed(chunk, float(offset))),
+                facts=parser.facts(),
+                activity=True,
+                parser_state=parser.state(),
+            )
+            told = decode_report(encode(batch))
+            self.reading.told(ReaderTold(generation=1, report=told))
+            self.judging.run_due(run)
+
+    def flush(self) -> None:
+        """Show and write everything."""
+        publishing = Publishing(self.core)
+        for run in self.core.runs.values():
+            run.view = publishing._view(run)
+            self.core.touch(run)
+        self.ledger.flush()
+
+    def end(self, run: TrackedRun) -> None:
+        """Its end is settled, and all is let go of."""
+        run.end = RunEnd(kind=EndKind.EXITED, at_s=900.0, exit_code=0, signal=None)
+        for stream in run.streams:
+            stream.fd = None
+        self.finishing.finish(run)
+        self.flush()
+
+
+def _proven(checks: Sequence[AnyCheck]) -> tuple[Gate, ...]:
+    to = ProvenTo(controls=True, sabotage=True)
+    return tuple(
+        Gate(check=c.name, stage=c.stage, state=GateState.PROVEN, proven_to=to) for c in checks
+    )
+
+
+FILES = {
+    "a log": [(StreamKind.LOG, printed())],
+    "eight ranks and a log": [
+        (StreamKind.LOG, printed()[:BATCH_BYTES]),
+        *((StreamKind.STEPS, reported(rank)) for rank in range(7, 0, -1)),
+        (StreamKind.STEPS, reported(0, STEPS)),
+    ],
+}
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("kind", FILES)
+def test_a_run_of_any_length_keeps_no_more_than_was_said_and_one_that_is_over_little(kind):
+    daemon = Daemon()
+    daemon.run("warm", [(how, text[:BATCH_BYTES]) for how, text in FILES[kind]])
+    gc.collect()
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        run = daemon.run("counted", FILES[kind])
+        gc.collect()
+        living = tracemalloc.get_traced_memory()[0] - before
+        assert run.statistics.n in {STEPS - 1, STEPS}
+        daemon.end(run)
+        gc.collect()
+        over = tracemalloc.get_traced_memory()[0] - before
+    finally:
+        tracemalloc.stop()
+    assert living <= LIVING_BYTES
+    assert over <= OVER_BYTES
