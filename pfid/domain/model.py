@@ -69,8 +69,10 @@ class Recurrence:
         keys: channels of queries and keys together (delta), of B and C together (Mamba).
         heads: decay rates a token.
         taps: width of the short convolution.
-        state: of one head; decides nothing but workspace.
+        state: of one head: width of a key (delta), channels of a state (Mamba).
         rank: of the time step's projection (first generation of Mamba), else 0.
+        chunk: positions that code without fused kernels takes at once; 0 where nothing is chunked
+            or nobody knows.
     """
 
     inner: int
@@ -79,6 +81,7 @@ class Recurrence:
     taps: int
     state: int = 0
     rank: int = 0
+    chunk: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -65,6 +65,8 @@ class Plan:
         float32: whether trained parameters are kept and used in float32; None if nobody says
             (a full training then keeps the checkpoint's own type).
         accumulates: whether gradients outlive a micro-batch.
+        fused: whether recurrent layers have their fused kernels where training runs; None if
+            nobody says, and then the bounds hold both.
         measured_bytes: a peak somebody measured; None without.
         measured_sequence: at which sequence; None for the plan's.
         measured_micro_batch: at which micro-batch; None for the plan's.
@@ -84,6 +86,7 @@ class Plan:
     packing: Packing = Packing.NONE
     float32: bool | None = None
     accumulates: bool = False
+    fused: bool | None = None
     measured_bytes: int | None = None
     measured_sequence: int | None = None
     measured_micro_batch: int | None = None

@@ -31,7 +31,7 @@ DENSE: Final = ModelShape(
 """Shapes of an ordinary 8 B: 16 GB, nothing special."""
 DELTA_LAYER: Final = Layer(
     mixer=Mixer.DELTA,
-    recurrence=Recurrence(inner=2048, keys=4096, heads=16, taps=4, state=128),
+    recurrence=Recurrence(inner=2048, keys=4096, heads=16, taps=4, state=128, chunk=64),
     feed=FeedForward(dense=3584),
 )
 HYBRID: Final = replace(

@@ -6,14 +6,19 @@ adapters, gradients, optimizer states, kept activations, the worst layer's backw
 attention workspace, allocator slack. Quantised checkpoints, Git LFS pointers and missing shards
 fail too: they are no base to train.
 
+Recurrent layers keep several times more without their fused kernels: the training interpreter
+(`--python`) says which it is, and without one the bounds hold both.
+
 Blind spot: the account is of plain transformers modules. A trainer with fused kernels takes less,
-one that keeps logits or copies of its own takes more. Of recurrent layers only short convolutions
-are accounted; for the others the bounds are the least, so that they can fail and never pass
-without a measured step. Nothing here splits a model over cards.
+one that keeps logits or copies of its own takes more. What fused kernels of recurrent layers keep
+is read from their sources and was held against no card. Of recurrences that are none of delta rule,
+Mamba or short convolution nobody knows what they keep: they can fail and never pass without a
+measured step. Nothing here splits a model over cards.
 
 When it fires: shorten the sequence or the micro-batch, or take a smaller base;
 `weights_are_pointers` wants `git lfs pull`. When it is `too_close`, measure one step's peak and
-give it with `--measured-peak`: the bounds close around it.
+give it with `--measured-peak`: the bounds close around it. When `kernels_decide`, name the
+interpreter that will train with `--python`.
 """
 
 from collections.abc import Iterable
@@ -21,6 +26,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from pfid.analysis.memory.account import Account, account
+from pfid.analysis.memory.bounds import Bytes
+from pfid.analysis.memory.recurrent import is_accounted
 from pfid.domain.model import Layer, Mixer, ModelShape
 from pfid.domain.training_plan import Loss, Method, Plan
 from pfid.domain.weights import Weights
@@ -41,7 +48,7 @@ from pfid.spec import (
 )
 from pfid.spec.fakes_viability import DENSE, GIB, HYBRID, ON_DISK, PLAN, model, model_world
 from pfid.spec.model_answers import MODEL_ANSWERS, model_controls
-from pfid.spec.ports.viability import ModelFacts
+from pfid.spec.ports.viability import KernelFacts, ModelFacts
 
 ANSWERS: Final = Answers(
     {
@@ -62,9 +69,13 @@ ANSWERS: Final = Answers(
             Outcome.UNKNOWN,
             "the card lies within the bounds of the peak: measure one step",
         ),
+        "kernels_decide": (
+            Outcome.UNKNOWN,
+            "it fits with fused kernels, and perhaps not without: name the training interpreter",
+        ),
         "recurrent_unmeasured": (
             Outcome.UNKNOWN,
-            "what recurrent layers keep depends on their kernels: measure one step",
+            "what these recurrent layers keep is not known: measure one step",
         ),
         "sizes_disagree": (
             Outcome.UNKNOWN,
@@ -84,12 +95,26 @@ ANSWERS: Final = Answers(
 )
 BY_PEAK: Final = (
     *("fits", "fits_with_chunked_loss", "does_not_fit"),
-    *("too_close", "recurrent_unmeasured"),
+    *("too_close", "kernels_decide", "recurrent_unmeasured"),
 )
 """Answers that the peak gave."""
 WHOLE: Final = replace(PLAN, loss=Loss.WHOLE)
-UNHELD: Final = (Mixer.DELTA, Mixer.MAMBA, Mixer.HYBRID)
-"""Mixers of which no account was held against a measurement: reference code keeps far more."""
+LONG: Final = replace(PLAN, sequence=65536)
+CHUNKED: Final = "fits_with_chunked_loss"
+NOBODY: Final = KernelFacts(problem="python_not_configured")
+HAS: Final = KernelFacts(
+    transformers="5.24.0",
+    needed=("fla:chunk_gated_delta_rule", "causal_conv1d:causal_conv1d_fn"),
+)
+FUSING: Final = (Mixer.DELTA, Mixer.MAMBA, Mixer.HYBRID)
+"""Mixers that keep several times more without their fused kernels."""
+KERNELS: Final = {
+    True: "of fused kernels, which the training interpreter has",
+    False: "of code without fused kernels, which the training interpreter lacks",
+    None: "of both with fused kernels and without: --python names the interpreter that decides",
+}
+ONE_TOKEN: Final = ("update", "recurrent")
+"""Words in the names of kernels that serve one token at a time, which training never does."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,14 +138,24 @@ class Seen:
 
 def observe(world: World) -> Seen:
     """Read; never decide."""
-    facts = world.model.facts()
+    facts, plan = world.model.facts(), world.plan.facts()
+    if facts.shape is not None and facts.shape.count(*FUSING):
+        plan = replace(plan, fused=_fused(world.kernels.facts()))
     return Seen(
         problem=facts.problem,
         shape=facts.shape,
         weights=facts.weights,
-        plan=world.plan.facts(),
+        plan=plan,
         detail=facts.detail,
     )
+
+
+def _fused(kernels: KernelFacts) -> bool | None:
+    """Whether training has the kernels that scan; a convolution's own changes little."""
+    if kernels.problem or not kernels.needed:
+        return None
+    missing = [name for name, _ in kernels.missing if not name.startswith("causal_conv1d")]
+    return all(any(word in name for word in ONE_TOKEN) for name in missing)
 
 
 def judge(seen: Seen, limits: Limits) -> Verdict:
@@ -181,12 +216,25 @@ def _by_peak(seen: Seen, found: Account, usable: float) -> str:
         return "shapes_unknown"
     if found.peak.whole.low > usable:
         return "does_not_fit"
-    if seen.shape is not None and seen.shape.count(*UNHELD) and found.calibrated is None:
+    if found.calibrated is None and not _is_accounted(seen.shape):
         return "recurrent_unmeasured"
     if found.peak.whole.high > usable:
-        return "too_close"
+        return "kernels_decide" if _is_by_kernels(seen, found, usable) else "too_close"
     chunked = seen.plan.loss is Loss.CHUNKED
     return "fits_with_chunked_loss" if chunked and found.whole.whole.low > usable else "fits"
+
+
+def _is_accounted(shape: ModelShape | None) -> bool:
+    return shape is None or all(map(is_accounted, shape.layers))
+
+
+def _is_by_kernels(seen: Seen, found: Account, usable: float) -> bool:
+    """Whether it would fit with fused kernels, and nobody said if there are any."""
+    shape = seen.shape
+    if shape is None or not shape.count(*FUSING) or seen.plan.fused is not None:
+        return False
+    fused = account(shape, seen.weights, replace(seen.plan, fused=True)).peak
+    return found.calibrated is None and fused is not None and fused.whole.high <= usable
 
 
 def _figures(found: Account) -> dict[str, tuple[float | None, str]]:
@@ -226,11 +274,9 @@ def _evidence(seen: Seen, found: Account) -> tuple[str, ...]:
             f"{2 * found.counted.experts / GIB:.1f} GiB of experts are three-dimensional tensors, "
             "which four-bit quantisation of linear modules does not reach"
         )
-    if shape is not None and shape.count(*UNHELD):
-        said.append(
-            f"{shape.count(*UNHELD)} layers are recurrent: the high bound is of fused kernels, "
-            "reference code takes more"
-        )
+    if shape is not None and shape.count(*FUSING):
+        bounds = KERNELS[seen.plan.fused]
+        said.append(f"{shape.count(*FUSING)} layers are recurrent: the bounds are {bounds}")
     if found.peak is not None:
         said.append(f"the worst moment is the {found.peak.moment}'s")
     return tuple(said)
@@ -267,29 +313,71 @@ def controls(limits: Limits) -> Iterable[Control]:
     yield _control(
         "measured too small", "measurement_contradicts", plan=replace(PLAN, measured_bytes=GIB)
     )
-    hybrid = model(HYBRID, Weights())
-    yield _control("recurrent", "recurrent_unmeasured", hybrid)
-    short = replace(HYBRID, layers=tuple(map(_convolution, HYBRID.layers)))
-    yield _control("short convolutions", "fits", model(short, Weights()))
-    yield _control(
-        "recurrent, no room", "does_not_fit", hybrid, replace(PLAN, gpu_memory_bytes=GIB * 3 // 2)
-    )
-    step = replace(PLAN, measured_bytes=20 * GIB)
-    yield _control("recurrent, measured", "fits", hybrid, step)
+    yield from _recurrent_controls(share)
     unknown = replace(DENSE, layers=(replace(DENSE.layers[0], recurrence=None, mixer=Mixer.MAMBA),))
     yield _control("untold layers", "shapes_unknown", model(unknown, Weights()))
-    yield from model_controls(ANSWERS, lambda facts: model_world(model=facts, plan=PLAN))
+    yield from model_controls(
+        ANSWERS, lambda facts: model_world(model=facts, plan=PLAN, kernels=NOBODY)
+    )
+
+
+def _recurrent_controls(share: float) -> Iterable[Control]:
+    """One card between what a hybrid takes with its kernels and what it takes without."""
+    hybrid = model(HYBRID, Weights())
+    fused = _peak(replace(LONG, fused=True)).high
+    between = _sized(LONG, (fused + _peak(replace(LONG, fused=False)).low) / 2 / share)
+    lost = tuple((name, "ModuleNotFoundError: fla") for name in HAS.needed[:1])
+    step = replace(HAS, missing=(("fla:fused_recurrent_gated_delta_rule", "ImportError"),))
+    yield _control("with kernels", CHUNKED, hybrid, between, HAS)
+    yield _control("without kernels", "does_not_fit", hybrid, between, replace(HAS, missing=lost))
+    yield _control("kernels untold", "kernels_decide", hybrid, between)
+    yield _control(
+        "too close even with kernels", "too_close", hybrid, _sized(LONG, fused / share - GIB / 64)
+    )
+    yield _control("looks for no kernel", "kernels_decide", hybrid, between, KernelFacts())
+    yield _control("without those of one token", CHUNKED, hybrid, between, step)
+    yield _control("room for either", "fits", hybrid)
+    yield _control("room for neither", "does_not_fit", hybrid, _sized(PLAN, 1.5 * GIB))
+    yield _control(
+        "just above with kernels", CHUNKED, hybrid, _sized(LONG, fused / share + GIB / 64), HAS
+    )
+    yield _control(
+        "just below with kernels", "too_close", hybrid, _sized(LONG, fused / share - GIB / 64), HAS
+    )
+    other = replace(HYBRID, layers=tuple(map(_unaccounted, HYBRID.layers)))
+    yield _control("another recurrence", "recurrent_unmeasured", model(other, Weights()))
+    measured = replace(PLAN, measured_bytes=20 * GIB)
+    yield _control("the same, measured", "fits", model(other, Weights()), measured)
+    short = replace(HYBRID, layers=tuple(map(_convolution, HYBRID.layers)))
+    yield _control("short convolutions", "fits", model(short, Weights()))
 
 
 def _control(
-    name: str, code: str, facts: ModelFacts | None = None, plan: Plan | None = None
+    name: str,
+    code: str,
+    facts: ModelFacts | None = None,
+    plan: Plan | None = None,
+    kernels: KernelFacts | None = None,
 ) -> Control:
-    world = model_world(model=facts or model(), plan=plan or PLAN)
+    world = model_world(model=facts or model(), plan=plan or PLAN, kernels=kernels or NOBODY)
     return ANSWERS.control(name, code, world)
 
 
 def _convolution(layer: Layer) -> Layer:
     return replace(layer, mixer=Mixer.CONV) if layer.recurrence is not None else layer
+
+
+def _unaccounted(layer: Layer) -> Layer:
+    told = layer.recurrence
+    return replace(layer, recurrence=replace(told, chunk=0)) if told is not None else layer
+
+
+def _peak(plan: Plan) -> Bytes:
+    return account(HYBRID, Weights(), plan).peak.whole  # type: ignore[union-attr]
+
+
+def _sized(plan: Plan, size: float) -> Plan:
+    return replace(plan, gpu_memory_bytes=int(size))
 
 
 def _card(size: float) -> Plan:
@@ -324,6 +412,6 @@ def pfid_checks() -> Iterable[AnyCheck]:
         reasons=ANSWERS.reasons,
         controls=controls,
         limits=Limits(),
-        reads=("model", "plan"),
+        reads=("kernels", "model", "plan"),
         runbook=__doc__ or "",
     )

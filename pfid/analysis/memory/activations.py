@@ -9,7 +9,8 @@ be given.
 from dataclasses import dataclass
 
 from pfid.analysis.memory.bounds import NOTHING, Bytes, exactly
-from pfid.domain.model import Attention, FeedForward, Layer, Mixer, ModelShape
+from pfid.analysis.memory.recurrent import recurrent_bytes
+from pfid.domain.model import Attention, FeedForward, Layer, ModelShape
 from pfid.domain.training_plan import AttentionKind, Method, Plan
 
 HALF, FLOAT = 2, 4
@@ -59,8 +60,9 @@ def layer_bytes(layer: Layer, shape: ModelShape, plan: Plan) -> LayerBytes:
         mixing = _attention_beside(layer.attention, of)
         workspace = _workspace(layer.attention, plan)
     if layer.recurrence is not None:
-        kept += _recurrence(layer, of)
-        mixing = mixing.over(_recurrence_beside(layer, of))
+        recurrent = recurrent_bytes(layer, plan)
+        kept += recurrent.kept
+        mixing = mixing.over(recurrent.beside)
     through = feed + norms.times(0.5)  # when the mixer goes backward
     if not of.trains:
         mixer, inner = _mixer_adapters(layer, of), _feed_adapters(layer, of)
@@ -158,22 +160,6 @@ def _workspace(a: Attention, plan: Plan) -> Bytes:
         return NOTHING
     square = plan.micro_batch * plan.sequence**2
     return Bytes(square, (1 + 2 * HALF) * square)
-
-
-def _recurrence(layer: Layer, of: _Of) -> Bytes:
-    """At least what any kernel needs again; at most what fused ones keep, references keep more."""
-    r, width = layer.recurrence, of.width
-    if r is None:
-        return NOTHING
-    mixed = r.inner + r.keys
-    if layer.mixer is Mixer.CONV:  # both gates' inputs, the convolution's in and out
-        return Bytes(width * 4 * r.inner, width * 6 * r.inner)
-    least = width * (mixed + 2 * r.inner) + FLOAT * r.heads  # into the convolution, gate, out
-    return Bytes(least, least + width * (2 * mixed + r.inner) + FLOAT * (2 * r.inner + r.keys))
-
-
-def _recurrence_beside(layer: Layer, of: _Of) -> Bytes:
-    return exactly(2 * of.width * layer.recurrence.inner) if layer.recurrence else NOTHING
 
 
 def _feed(feed: FeedForward, of: _Of) -> Bytes:

@@ -4,6 +4,9 @@ from pfid.domain.model import Mixer, Recurrence
 from pfid.formats.model_config.fields import Fields, heads_of
 
 DEFAULT_TAPS = 4
+DELTA_CHUNK, SCAN_CHUNK = 64, 256
+"""Positions at once in transformers' code without kernels (5.x); a Mamba's configuration may say
+another number."""
 
 
 def recurrence_of(config: Fields, mixer: Mixer, hidden: int) -> Recurrence | None:
@@ -32,7 +35,12 @@ def _delta(config: Fields, hidden: int) -> Recurrence | None:
         return None
     taps = config.whole("linear_conv_kernel_dim") or DEFAULT_TAPS
     return Recurrence(
-        inner=heads_v * dim_v, keys=2 * heads_k * dim_k, heads=heads_v, taps=taps, state=dim_k
+        inner=heads_v * dim_v,
+        keys=2 * heads_k * dim_k,
+        heads=heads_v,
+        taps=taps,
+        state=dim_k,
+        chunk=DELTA_CHUNK,
     )
 
 
@@ -61,7 +69,8 @@ def _mamba(config: Fields, hidden: int) -> Recurrence | None:
         return Recurrence(inner=inner, keys=2 * state, heads=0, taps=taps, state=state, rank=width)
     heads = heads or (max(1, inner // dim) if dim else max(1, inner // 64))
     keys = 2 * (groups or 1) * state
-    return Recurrence(inner=inner, keys=keys, heads=heads, taps=taps, state=state)
+    chunk = config.whole("chunk_size", "mamba_chunk_size") or SCAN_CHUNK
+    return Recurrence(inner=inner, keys=keys, heads=heads, taps=taps, state=state, chunk=chunk)
 
 
 def _expanded(config: Fields, hidden: int) -> int:

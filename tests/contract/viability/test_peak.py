@@ -11,7 +11,15 @@ from pfid.formats.safetensors import Index
 from pfid.formats.weights import weights_of
 
 pytestmark = [pytest.mark.full, pytest.mark.torch]
-EXPERTS = {"mixtral", "gpt_oss", "glm4_moe", "deepseek_v3", "qwen3_moe", "gemma4"}
+EXPERTS = {
+    "mixtral",
+    "gpt_oss",
+    "glm4_moe",
+    "deepseek_v3",
+    "qwen3_moe",
+    "gemma4",
+    "granitemoehybrid",
+}
 SHARE_MAX = {False: 0.15, True: 0.17}
 """Half of the bounds' width as a share of their middle, allocator slack included: without and with
 experts. Two layers of nothing but activations; a model's weights make it narrower."""
@@ -19,6 +27,8 @@ MIDDLE_OFF_MAX = 0.12
 """How far the middle of the bounds may lie from the peak of a family that taught nothing."""
 FULL, LORA, QLORA = Method.FULL, Method.LORA, Method.QLORA
 SQUARE, LONG, MANY = (2, 2048), (1, 4096), (4, 1024)
+ROWS = (32, 128)
+"""Recurrent layers loop over chunks in Python, so that rows are short here."""
 ADJUSTED = [
     ("llama", LORA, True, SQUARE),
     ("llama", FULL, False, LONG),
@@ -31,6 +41,8 @@ ADJUSTED = [
     ("starcoder2", FULL, True, SQUARE),
     ("gemma4", LORA, True, SQUARE),
     ("gemma4", FULL, False, SQUARE),
+    ("qwen3_5", FULL, True, ROWS),
+    ("mamba2", LORA, True, ROWS),
 ]
 """Families whose measurements taught the account what modules keep."""
 HELD_OUT = [
@@ -46,6 +58,8 @@ HELD_OUT = [
     ("qwen3", LORA, True, SQUARE),
     ("olmo2", FULL, False, SQUARE),
     ("qwen3_moe", LORA, True, SQUARE),
+    ("qwen3_5_moe", LORA, True, ROWS),
+    ("granitemoehybrid", LORA, True, ROWS),
 ]
 """Families that no constant and no structure was ever adjusted to; one that is leaves this list.
 
@@ -64,6 +78,7 @@ def planned(method, checkpointing, shape):
         loss=Loss.WHOLE,
         rank=RANK,
         float32=None if method is FULL else True,
+        fused=False,
     )
 
 

@@ -18,15 +18,24 @@ def adapt(model, method):
             self.a = torch.nn.Linear(base.in_features, RANK, bias=False, dtype=torch.float32)
             self.b = torch.nn.Linear(RANK, base.out_features, bias=False, dtype=torch.float32)
 
+        @property
+        def weight(self):
+            """Looked at by mixers that would hand it to a kernel."""
+            return self.base.weight
+
+        @property
+        def bias(self):
+            return self.base.bias
+
         def forward(self, x):
             out = self.base(x)
             return out + self.b(self.a(x.float())).to(out.dtype)
 
     model.requires_grad_(requires_grad=False)
-    for name, module in list(model.model.named_modules()):
+    for name, module in list(model.base_model.named_modules()):
         if type(module) is torch.nn.Linear:
             parent, _, last = name.rpartition(".")
-            setattr(model.model.get_submodule(parent), last, Adapted(module))
+            setattr(model.base_model.get_submodule(parent), last, Adapted(module))
     model.enable_input_require_grads()
 
 
@@ -119,7 +128,33 @@ def families():
     plain = {"hidden_size": 2048, "intermediate_size": 8192}
     experts = {"hidden_size": 1024, "moe_intermediate_size": 512, "num_experts_per_tok": 4}
     routed = {"n_routed_experts": 16, "n_group": 1, "topk_group": 1, "first_k_dense_replace": 1}
+    few = {"num_attention_heads": 8, "num_key_value_heads": 2}
+    delta = {
+        "linear_num_key_heads": 8,
+        "linear_num_value_heads": 16,
+        "linear_key_head_dim": 128,
+        "linear_value_head_dim": 128,
+        "head_dim": 256,
+        "layer_types": ["linear_attention", "full_attention"],
+    }
+    scan = {"mamba_n_heads": 32, "mamba_d_head": 64, "mamba_d_state": 128, "mamba_chunk_size": 64}
     return {
+        "qwen3_5": t.Qwen3_5TextConfig(
+            hidden_size=2048, intermediate_size=6144, **delta, **few, **small
+        ),
+        "mamba2": t.Mamba2Config(
+            hidden_size=2048, num_heads=64, head_dim=64, state_size=128, n_groups=1, chunk_size=64,
+            **small,
+        ),
+        "qwen3_5_moe": t.Qwen3_5MoeTextConfig(
+            hidden_size=1024, num_experts=16, num_experts_per_tok=4, moe_intermediate_size=512,
+            shared_expert_intermediate_size=512, **delta, **few, **small,
+        ),
+        "granitemoehybrid": t.GraniteMoeHybridConfig(
+            hidden_size=1024, intermediate_size=512, shared_intermediate_size=1024,
+            num_local_experts=8, num_experts_per_tok=2, layer_types=["mamba", "attention"], **scan,
+            **few, **small,
+        ),
         "llama": t.LlamaConfig(**plain, **small, **wide),
         "gemma3": t.Gemma3TextConfig(
             hidden_size=1152, intermediate_size=6912, head_dim=256, num_attention_heads=4,

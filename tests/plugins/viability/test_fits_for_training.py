@@ -9,6 +9,7 @@ from pfid.domain.model import FeedForward, Mixer
 from pfid.domain.training_plan import AttentionKind, Loss, Method, Optimizer
 from pfid.domain.weights import Weights
 from pfid.spec.fakes_viability import (
+    DELTA_LAYER,
     DENSE,
     DENSE_LAYER,
     GIB,
@@ -18,10 +19,13 @@ from pfid.spec.fakes_viability import (
     model,
     model_world,
 )
+from pfid.spec.ports.viability import KernelFacts
 
 
-def said(facts=None, plan=PLAN):
-    return judge(observe(model_world(model=facts or model(), plan=plan)), Limits())
+def said(facts=None, plan=PLAN, kernels=None):
+    nobody = KernelFacts(problem="python_not_configured")
+    world = model_world(model=facts or model(), plan=plan, kernels=kernels or nobody)
+    return judge(observe(world), Limits())
 
 
 def peak(**changed):
@@ -101,11 +105,49 @@ def test_an_untold_layer_leaves_the_weights_to_the_files():
     assert verdict.figures["weights"].value == ON_DISK.size_bytes
 
 
-def test_recurrent_layers_can_fail_and_never_pass_unmeasured():
-    facts = model(HYBRID, Weights())
-    assert said(facts).reason == "recurrent_unmeasured"
+HAS = KernelFacts(
+    needed=("fla:chunk_gated_delta_rule", "fla:fused_recurrent_gated_delta_rule", "causal_conv1d:f")
+)
+
+
+def peak_with(kernels, shape=HYBRID, **changed):
+    facts, plan = model(shape, Weights()), replace(PLAN, checkpointing=False, **changed)
+    figures = said(facts, plan, kernels).figures
+    return figures["peak_low"].value, figures["peak_high"].value
+
+
+def test_without_fused_kernels_recurrent_layers_keep_several_times_more():
+    missing = (("fla:chunk_gated_delta_rule", "ModuleNotFoundError"),)
+    with_, without = peak_with(HAS), peak_with(replace(HAS, missing=missing))
+    assert without[0] > with_[1]
+    either = peak_with(None)
+    assert either == pytest.approx((with_[0], without[1]))
+
+
+@pytest.mark.parametrize("name", ["fla:fused_recurrent_gated_delta_rule", "causal_conv1d:f"])
+def test_a_kernel_that_training_needs_not_changes_nothing(name):
+    lost = replace(HAS, missing=((name, "ModuleNotFoundError"),))
+    assert peak_with(lost) == peak_with(HAS)
+
+
+def test_a_row_that_fills_no_chunk_is_counted_whole():
+    missing = replace(HAS, missing=((HAS.needed[0], "ModuleNotFoundError"),))
+    one, full = (peak_with(missing, sequence=n, micro_batch=4096 // n)[0] for n in (1, 64))
+    assert one > 10 * full
+
+
+def test_a_recurrence_that_nobody_counted_can_fail_and_never_pass_unmeasured():
+    layers = (replace(DELTA_LAYER, recurrence=replace(DELTA_LAYER.recurrence, state=0)),) * 24
+    facts = model(replace(HYBRID, layers=layers), Weights())
+    assert said(facts, kernels=HAS).reason == "recurrent_unmeasured"
     assert said(facts, replace(PLAN, gpu_memory_bytes=GIB)).outcome.value == "fail"
     assert said(facts, replace(PLAN, measured_bytes=20 * GIB)).reason == "fits"
+
+
+def test_a_dense_base_asks_no_interpreter():
+    """Asking costs seconds; the port is not even set up here."""
+    world = model_world(model=model(), plan=PLAN)
+    assert judge(observe(world), Limits()).reason == "fits"
 
 
 def test_a_layout_that_no_field_tells_is_not_judged():
