@@ -11,9 +11,10 @@ from collections.abc import Iterable
 from typing import Final
 
 from pfid.daemon.core import EARLIER, Core
-from pfid.daemon.judging import REGIME_CHECK, Judging
+from pfid.daemon.judging import Judging
 from pfid.daemon.messages import EarlierFound
 from pfid.daemon.tracked import TrackedRun
+from pfid.daemon.verdicts import REGIME_CHECK
 from pfid.domain.names import RunId
 from pfid.domain.outcome import Outcome
 from pfid.policy.baseline import EarlierRun, earlier_run, newest_of_each

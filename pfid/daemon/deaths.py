@@ -7,10 +7,11 @@ later, from the kernel once the parent has reaped it, or from the launcher that 
 from typing import Final
 
 from pfid.daemon.core import LEFT, Core
-from pfid.daemon.judging import REGIME_CHECK, Judging
+from pfid.daemon.judging import Judging
 from pfid.daemon.messages import Died
 from pfid.daemon.reading import Reading
 from pfid.daemon.tracked import Member, TrackedRun
+from pfid.daemon.verdicts import REGIME_CHECK
 from pfid.domain.outcome import Outcome
 from pfid.domain.run import EndKind
 from pfid.formats.untrusted import printable

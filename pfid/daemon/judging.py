@@ -1,4 +1,4 @@
-"""Runs the checks that are due and settles what they say.
+"""Runs the checks that are due; what they say is settled by :mod:`pfid.daemon.verdicts`.
 
 A check runs when its evidence changed, at most once in its cadence, and when time alone could
 change its answer, which is where it asked for the time: while a run is silent, at a quarter of
@@ -7,24 +7,16 @@ the time it takes to call it one.
 """
 
 import math
-import time
 from collections.abc import Collection
-from dataclasses import replace
 from typing import Final, Protocol
 
-from pfid.analysis import early_steps
-from pfid.daemon.core import BOX_SUBJECT, LEFT, Core, Judgeable
+from pfid.daemon.core import BOX_SUBJECT, Core, Judgeable
 from pfid.daemon.tracked import Judged, TrackedRun
-from pfid.daemon.worlds import Asked, baseline_of, box_world, frozen_world, gpu_world, run_world
+from pfid.daemon.verdicts import Verdicts
+from pfid.daemon.worlds import Asked, box_world, frozen_world, gpu_world, run_world
 from pfid.domain.outcome import Outcome
-from pfid.domain.snapshot import CheckCost
-from pfid.domain.step_summary import BaselineSource
-from pfid.domain.verdict import BOX, Entity, EntityKind, Verdict
-from pfid.policy.evaluate import attempt
-from pfid.policy.hysteresis import settle
-from pfid.policy.views import transition, verdict_view
-from pfid.spec.check import AnyCheck
-from pfid.spec.reasons import OVERDUE, TIMED_OUT, UNPROVEN
+from pfid.domain.verdict import Verdict
+from pfid.spec.reasons import OVERDUE, TIMED_OUT
 from pfid.spec.world import World
 from pfid.wire.plugins import CheckInfo
 
@@ -40,7 +32,6 @@ awakening serves many runs, and what can wait long waits for more of them."""
 OVERDUE_CADENCES: Final = 3.0
 """A check that has not run for so many of its intervals is overdue, and that is its verdict."""
 OVERDUE_LEAST_S: Final = 30.0
-REGIME_CHECK: Final = "step_time_regime"
 GPU_PORT: Final = "gpus"
 GPUS_SUBJECT: Final = "gpus"
 LIFE_PORT: Final = "run"
@@ -67,6 +58,7 @@ class Judging:
         """Judge what ``core`` holds; ``plugins`` runs what must not run here."""
         self._core = core
         self._plugins = plugins
+        self._verdicts = Verdicts(core)
         self._gpus_known: set[str] = set()
 
     def poke(self, run: TrackedRun, ports: Collection[str] = ()) -> None:
@@ -128,7 +120,7 @@ class Judging:
             if judged.due_s > now_s:
                 continue
             if not core.checks.proven(check.name):
-                self._say_unproven(run, check, judged)
+                self._verdicts.say_unproven(run, check, judged)
             elif self._held_back(run, check):
                 pass
             elif isinstance(check, CheckInfo):
@@ -136,7 +128,7 @@ class Judging:
             else:
                 world = world or run_world(core, run, asked)
                 asked.time = False
-                self._evaluate(run, check, judged, world)
+                self._verdicts.evaluate(run, check, judged, world)
                 judged.timed = asked.time or not _TIMELESS.issuperset(check.reads)
             judged.due_s = self._next_due_s(run, check, judged, now_s)
         self._schedule(run)
@@ -205,9 +197,9 @@ class Judging:
     def _about(self, check: Judgeable, judged: Judged, world: World) -> None:
         """Judge what is no run; a check of a third party is asked about runs only."""
         if self._core.checks.proven(check.name) and not isinstance(check, CheckInfo):
-            self._evaluate(None, check, judged, world)
+            self._verdicts.evaluate(None, check, judged, world)
         else:
-            self._say_unproven(None, check, judged, world.subject)
+            self._verdicts.say_unproven(None, check, judged, world.subject)
 
     def come_back(self, check_name: str, subject: str, verdict: Verdict, error: str) -> None:
         """Take the plugin worker's answer."""
@@ -220,8 +212,8 @@ class Judging:
         since_s, judged.waiting_since_s = judged.waiting_since_s, None
         took_s = 0.0 if since_s is None else core.monotonic_s() - since_s
         timed_out = verdict.reason == TIMED_OUT
-        self._count(check, took_s, error=bool(error) and not timed_out, timeout=timed_out)
-        self._take(run, check, judged, verdict)
+        self._verdicts.count(check, took_s, error=bool(error) and not timed_out, timeout=timed_out)
+        self._verdicts.take(run, check, judged, verdict)
 
     def overdue(self) -> None:
         """Give checks that did not come to run the verdict UNKNOWN ``overdue``."""
@@ -239,7 +231,7 @@ class Judging:
                     judged.waiting_since_s = None
                     summary = "the check was due and did not run"
                     late = Verdict(outcome=Outcome.UNKNOWN, reason=OVERDUE, summary=summary)
-                    self._take(run, check, judged, late)
+                    self._verdicts.take(run, check, judged, late)
 
     def _of(self, run: TrackedRun, check: Judgeable) -> Judged:
         judged = run.judged.get(check.name)
@@ -262,90 +254,7 @@ class Judging:
             return
         summary = "the check was due and did not run"
         late = Verdict(outcome=Outcome.UNKNOWN, reason=OVERDUE, summary=summary)
-        self._take(run, check, judged, late)
-
-    def _say_unproven(
-        self,
-        run: TrackedRun | None,
-        check: Judgeable,
-        judged: Judged,
-        subject: Entity | None = None,
-    ) -> None:
-        verdict = Verdict(
-            outcome=Outcome.UNKNOWN,
-            reason=UNPROVEN,
-            summary="the check is not proven, so nothing it says counts",
-            entity=subject,
-        )
-        judged.seen = -1 if run is None else run.version
-        self._take(run, check, judged, verdict)
-
-    def _evaluate(
-        self, run: TrackedRun | None, check: AnyCheck, judged: Judged, world: World
-    ) -> None:
-        began_s = time.perf_counter()
-        tried = attempt(check, world)
-        took_s = time.perf_counter() - began_s
-        late = took_s > check.deadline_s
-        self._count(check, took_s, error=bool(tried.error), timeout=late)
-        if tried.error:
-            self._core.ports.log.say("error", "check failed", check=check.name, error=tried.error)
-        judged.seen = -1 if run is None else run.version
-        self._take(run, check, judged, tried.verdict)
-
-    def _take(
-        self, run: TrackedRun | None, check: Judgeable, judged: Judged, verdict: Verdict
-    ) -> None:
-        core = self._core
-        at_s, now_s = core.now_s(), core.monotonic_s()
-        if verdict.entity is None:
-            verdict = replace(verdict, entity=_subject(run))
-        before = judged.settling
-        judged.settling = settle(before, verdict, check.hysteresis, now_s, at_s)
-        judged.raw = verdict.outcome
-        judged.ran_s, judged.last_run_s = now_s, at_s
-        judged.view = verdict_view(
-            check,
-            judged.settling,
-            last_run_s=at_s,
-            proven=core.checks.proven(check.name),
-            synthetic=run is not None and run.synthetic,
-        )
-        core.snapshot_stale = True
-        announced = transition(check, judged.settling, at_s)
-        if announced is not None:
-            core.announce(announced, run)
-            self._fired(check, announced.verdict)
-            if run is not None:
-                self._consequences(run, check, announced.verdict)
-
-    def _consequences(self, run: TrackedRun, check: Judgeable, verdict: Verdict) -> None:
-        """A run judged slow against something older may not be its own measure."""
-        if check.name != REGIME_CHECK:
-            return
-        self._core.due.set((LEFT, run.run_id), self._core.monotonic_s())
-        if verdict.outcome is not Outcome.FAIL:
-            return
-        baseline = baseline_of(run)
-        if baseline is not None and baseline.source is not BaselineSource.OWN_EARLY_STEPS:
-            run.early = early_steps.refuse(run.early)
-
-    def _fired(self, check: Judgeable, verdict: Verdict) -> None:
-        if verdict.outcome is Outcome.FAIL:
-            cost = self._core.cost(check.name)
-            self._core.costs[check.name] = replace(cost, firings=cost.firings + 1)
-
-    def _count(self, check: Judgeable, took_s: float, *, error: bool, timeout: bool) -> None:
-        cost = self._core.cost(check.name)
-        self._core.costs[check.name] = CheckCost(  # not replace(): four times the time, at each run
-            check=cost.check,
-            last_run_s=self._core.now_s(),
-            runs=cost.runs + 1,
-            seconds=cost.seconds + took_s,
-            errors=cost.errors + error,
-            timeouts=cost.timeouts + timeout,
-            firings=cost.firings,
-        )
+        self._verdicts.take(run, check, judged, late)
 
     def _next_due_s(self, run: TrackedRun, check: Judgeable, judged: Judged, now_s: float) -> float:
         settled = judged.settling.settled
@@ -365,7 +274,3 @@ def _on_grid(due_s: float, now_s: float) -> float:
     while 2 * grid_s <= (due_s - now_s) * GRID_SHARE:
         grid_s *= 2
     return math.ceil(due_s / grid_s) * grid_s
-
-
-def _subject(run: TrackedRun | None) -> Entity:
-    return BOX if run is None else Entity(EntityKind.RUN, run.run_id)
