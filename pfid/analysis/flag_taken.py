@@ -19,7 +19,9 @@ SDPA_CALLS: Final = frozenset(
     f"aten::_scaled_dot_product_{way}"
     for way in ("attention_math", "cudnn_attention", "efficient_attention", "flash_attention")
 )
-SOFTMAX_CALLS: Final = frozenset({"aten::_softmax", "aten::_safe_softmax"})
+SDPA_MATH: Final = "aten::_scaled_dot_product_attention_math"
+SOFTMAX: Final = "aten::_softmax"
+SAFE_SOFTMAX: Final = "aten::_safe_softmax"
 GROUPED_CALLS: Final = frozenset({"aten::_grouped_mm", "aten::_scaled_grouped_mm"})
 UNNAMED_MAX: Final = 0.1
 """Share of device time in kernels of no known family, one of which may be attention's."""
@@ -127,16 +129,26 @@ def _unfused(name: str, launches: Launches) -> bool | None:
     """No attention kernel was launched, or none whose name is known."""
     if launches.attention is not Attention.UNFUSED:
         return None
-    by_sdpa, softmaxes = _called(launches, SDPA_CALLS), _called(launches, SOFTMAX_CALLS)
+    by_sdpa, plain = _called(launches, SDPA_CALLS), _plain_softmaxes(launches)
     if by_sdpa:
-        both = name == EAGER and softmaxes > by_sdpa  # of two parts of the model
+        both = name == EAGER and plain > 0  # of two parts of the model
         return None if both else name == SDPA
     if launches.unnamed_share >= UNNAMED_MAX:
         return None
     if name not in {EAGER, SDPA}:
         return False
     # SDPA's math backend launches the same: only the host's own operators part them.
-    return name == EAGER if softmaxes else None
+    return name == EAGER if plain > 0 else None
+
+
+def _plain_softmaxes(launches: Launches) -> int:
+    """Calls that neither SDPA's unfused way made, nor an uncompiled flex attention.
+
+    Both call ``_safe_softmax`` where anything is masked, and that calls ``_softmax``.
+    """
+    called = launches.operators.get
+    inner = max(called(SAFE_SOFTMAX, 0), called(SDPA_MATH, 0))
+    return max(0, called(SOFTMAX, 0) - inner)
 
 
 def _called(launches: Launches, operators: frozenset[str]) -> int:

@@ -14,7 +14,9 @@ import sys
 import tempfile
 import time
 import venv
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from multiprocessing import get_context
 from pathlib import Path
 
 from kineto_trace import write
@@ -84,7 +86,10 @@ def one_size(trace: Path, out: Path, launches: int, limits: Limits) -> None:
         print(f"peer / pfid in processor time: {theirs.cpu_s / ours.cpu_s:.1f}")
         limits.at_least("times quicker than the peer", theirs.seconds / ours.seconds, TIMES_PEER)
         limits.at_least("times smaller than the peer", theirs.rss_mb / ours.rss_mb, TIMES_PEER)
-    compare(reference(trace), said, rows, limits)
+    # In a process of its own: a child's largest RSS is never told below its parent's.
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as apart:
+        true = apart.submit(reference, trace).result()
+    compare(true, said, rows, limits)
 
 
 def measured(command: list[str | Path], out: Path) -> Cost:

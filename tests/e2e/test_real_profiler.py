@@ -15,6 +15,8 @@ pytestmark = [pytest.mark.full, pytest.mark.torch]
 PROFILE = """
 import sys
 import torch
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.nn.functional import scaled_dot_product_attention
 from torch.profiler import ProfilerActivity, profile, schedule
 
 layer = torch.nn.Linear(64, 64)
@@ -35,13 +37,19 @@ with profile(activities=[ProfilerActivity.CPU], with_flops=True) as taken:
         layer(torch.randn(8, 64)).sum().backward()
 with open(sys.argv[2], "w") as file:
     file.write(taken.key_averages().table(max_name_column_width=40))
+query = torch.randn(1, 2, 16, 8)
+with profile(activities=[ProfilerActivity.CPU]) as taken:
+    (query @ query.transpose(-1, -2)).softmax(-1) @ query
+    with sdpa_kernel(SDPBackend.MATH):
+        scaled_dot_product_attention(query, query, query, is_causal=True)
+taken.export_chrome_trace(sys.argv[3])
 """
 
 
 @pytest.fixture(scope="module")
 def profiled(tmp_path_factory):
     folder = tmp_path_factory.mktemp("profile")
-    files = folder / "trace.json", folder / "table.txt"
+    files = folder / "trace.json", folder / "table.txt", folder / "attention.json"
     subprocess.run([sys.executable, "-c", PROFILE, *files], check=True, capture_output=True)
     return files
 
@@ -63,6 +71,15 @@ def test_a_profile_of_the_cpu_alone_gives_no_table(profiled):
     assert codes(body) == ["cpu_only"]
     assert body["kernels"] == []
     assert not body["reading"]["cut"]
+
+
+def test_the_host_tells_attention_written_out_from_sdpas_unfused_way(profiled):
+    """SDPA calls a safe softmax, and that the plain one: of two plain calls one is written out."""
+    assert pfid(profiled[2])[1]["launches"]["operators"] == {
+        "aten::_softmax": 2,
+        "aten::_safe_softmax": 1,
+        "aten::_scaled_dot_product_attention_math": 1,
+    }
 
 
 def test_torchs_own_style_goes_the_quick_way_and_gives_what_json_finds(profiled, tmp_path):
