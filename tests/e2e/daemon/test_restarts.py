@@ -1,13 +1,17 @@
 """The daemon is killed and comes back; nothing acknowledged is lost, nothing is told twice."""
 
 import array
+import contextlib
 import itertools
 import os
 import random
 import signal
 import socket
+import subprocess
+import sys
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
@@ -313,3 +317,55 @@ def _each_once(box, acknowledged: set[str], ended: set[str]) -> None:
             assert (outcome, reason) != (after, again), (key, chain)
     for run in ended:
         assert [o for _, o, _ in chains[run, "run_gone"]].count("fail") == 1
+
+
+def _processes_held(pid: int) -> int:
+    """How many pidfds a process holds by now."""
+    links = []
+    for entry in Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(OSError):
+            links.append(str(entry.readlink()))
+    return links.count("anon_inode:[pidfd]")
+
+
+def _killed_while_it_recovers(box, runs: int) -> bool:
+    """Start the daemon and kill it when it holds some of its runs again, and others not yet."""
+    with (box.folder / "daemon.log").open("ab") as log:
+        command = [sys.executable, "-P", "-m", "pfid", "daemon", "--config", str(box.config)]
+        box.daemon = subprocess.Popen(command, env=box.environ, stderr=log)
+    while _processes_held(box.daemon.pid) < 2:
+        assert box.daemon.poll() is None, box.log()
+    box.daemon.send_signal(signal.SIGSTOP)
+    stat = Path(f"/proc/{box.daemon.pid}/stat")
+    box.until("it stands", lambda: stat.read_text().rpartition(")")[2].split()[0] == "T")
+    held = _processes_held(box.daemon.pid)
+    box.kill()
+    return 1 < held < runs
+
+
+def test_kills_in_the_midst_of_recovery_lose_no_run_and_tell_no_end_twice(box):
+    """It is stopped first, so that it is known where it was."""
+    children = {f"run-{i}": box.child() for i in range(100)}
+    for run_id, child in children.items():
+        box.register(child.pid, run_id)
+    box.kill()
+    gone = [f"run-{i}" for i in range(0, 100, 10)]
+    for run_id in gone:
+        children[run_id].kill()
+        children[run_id].wait()
+    living = len(children) - len(gone)
+    hit = sum(_killed_while_it_recovers(box, living) for _ in range(3))
+    assert hit, "no kill came in the midst of recovery"
+    box.start()
+    for run_id in gone:
+        box.until(
+            f"the end of {run_id}", lambda i=run_id: box.reasons(i)[-1:] == ["ended_unobserved"]
+        )
+    assert all(box.end(run_id) is None for run_id in children if run_id not in gone)
+    told = [e["transition"]["entity"]["id"] for e in box.events() if _an_end(e)]
+    assert sorted(told) == sorted(gone)
+
+
+def _an_end(event) -> bool:
+    verdict = event["transition"]["verdict"]
+    return event["transition"]["check"] == "run_gone" and verdict["outcome"] == "fail"
