@@ -15,7 +15,7 @@ import pfid.trainer
 
 SITE = Path(pfid.trainer.__file__).parent / "site"
 TRAINING = Path(__file__).parent / "training"
-STEPS = 5
+STEPS, COMPILED = 50, 5
 pytestmark = [pytest.mark.full, pytest.mark.torch]
 
 
@@ -53,8 +53,8 @@ def test_parameters_random_state_and_graphs_are_bit_for_bit_those_of_an_uninstru
     tmp_path,
 ):
     script = TRAINING / "stock_optimizers.py"
-    plain = Seen(tmp_path / "plain", script, STEPS, hooks=False)
-    seen = Seen(tmp_path / "seen", script, STEPS)
+    plain = Seen(tmp_path / "plain", script, STEPS, COMPILED, hooks=False)
+    seen = Seen(tmp_path / "seen", script, STEPS, COMPILED)
     assert len(plain.out) >= 2 * 15 + 1
     assert seen.out == plain.out
     assert not plain.steps
@@ -62,7 +62,7 @@ def test_parameters_random_state_and_graphs_are_bit_for_bit_those_of_an_uninstru
     told = Counter(kinds[line.get("opt", 0)] for line in seen.steps)
     eager_only = {"Adafactor", "Muon", "Halving"}  # compiled as a whole: let alone
     assert told == {
-        name: STEPS if name in eager_only else 2 * STEPS
+        name: STEPS if name in eager_only else STEPS + COMPILED
         for name in {line.split()[0] for line in plain.out}
     }
     assert sum("dynamo" in line for line in seen.steps) >= 13
@@ -174,8 +174,12 @@ def test_a_framework_is_seen_by_the_hooks_and_then_by_its_callback(tmp_path, fra
     else:
         assert phases.count("eval") == 2
         assert [line["step"] for line in told if "phase" in line] == [6]
+    if framework == "lightning":
+        assert [(line["tokens"], line["width"]) for line in told] == [(32, 8)] * 10
+        assert all(line["loss"] > 0 for line in told)
     if framework == "transformers":
-        assert [line["tokens"] for line in told] == [64] * 10
+        assert [(line["tokens"], line["width"]) for line in told] == [(64, 16)] * 10
+        assert [line["real_tokens"] for line in told] == [48] * 10
         assert sum("loss" in line for line in told) >= 4
         assert phases.count("save") == 2
 

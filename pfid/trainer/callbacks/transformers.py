@@ -1,12 +1,15 @@
 """The Trainer of transformers: ``Trainer(..., callbacks=[TransformersSteps()])``.
 
-Tokens are known where ``include_num_input_tokens_seen`` is set: "all" counts padding, and
-"non_padding" counts real tokens.
+Width and tokens are seen in what the model is called with, by a hook before its forward that
+changes nothing; a compiled model gets none, since a hook would be part of its graph. There tokens
+are known where ``include_num_input_tokens_seen`` is set: "all" counts padding, and "non_padding"
+counts real tokens.
 """
 
-from typing import Any, Dict, Optional
+from typing import Any, Callable, Dict, Optional
 
 from ..step_reporter import StepReporter
+from .batch import added, measured
 
 
 class TransformersSteps:
@@ -21,19 +24,35 @@ class TransformersSteps:
         self._phase = ""
         self._tokens_seen = 0
         self._loss: Any = None
+        self._said: Dict[str, int] = {}
+        self._unhook: Callable[[], None] = _nothing
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("on_"):
             return _nothing
         raise AttributeError(name)
 
-    def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+    def on_train_begin(
+        self, args: Any, state: Any, control: Any, model: Any = None, **_: Any
+    ) -> None:
         """A resumed run goes through the data it has seen before its first step."""
         self.reporter.steps_done = state.global_step
         self.reporter.waits_for_device(waits=bool(args.logging_nan_inf_filter))
         self._tokens_seen = int(getattr(state, "num_input_tokens_seen", 0))
         if state.global_step:
             self._enter("resume_skip")
+        self._unhook()
+        self._unhook = _hooked(model, args, self._called)
+
+    def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """The model is its owner's again."""
+        self._unhook()
+        self._unhook = _nothing
+
+    def _called(self, module: Any, given: Any, named: Dict[str, Any]) -> None:
+        """The model is called with a micro-batch."""
+        if module.training:
+            self._said = added(self._said, measured(named or (given[0] if given else None)))
 
     def on_step_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         """The batches of a step have been fetched."""
@@ -43,7 +62,9 @@ class TransformersSteps:
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         """One optimizer step is over; evaluation and save come next."""
         loss, self._loss = self._loss, None
-        self.reporter.report(index=state.global_step, loss=loss, **self._tokens(args, state))
+        said, self._said = self._said, {}
+        said.update(self._tokens(args, state))
+        self.reporter.report(index=state.global_step, loss=loss, **said)
         self._enter_next(control)
 
     def on_epoch_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
@@ -99,6 +120,27 @@ class TransformersSteps:
         if self._phase:
             self._phase = ""
             self.reporter.leave()
+
+
+def _hooked(model: Any, args: Any, called: Callable[..., None]) -> Callable[[], None]:
+    """Have a model tell what it is called with; returns what takes the hook off again."""
+    compiled = (
+        getattr(args, "torch_compile", False)
+        or hasattr(model, "_orig_mod")
+        or getattr(model, "_compiled_call_impl", None) is not None
+    )
+    if compiled or not hasattr(model, "register_forward_pre_hook"):
+        return _nothing
+
+    def quietly(module: Any, given: Any, named: Any) -> None:
+        try:
+            called(module, given, named)
+        except Exception:  # noqa: BLE001 - a report must not end a training
+            remove()
+
+    handle = model.register_forward_pre_hook(quietly, with_kwargs=True)
+    remove: Callable[[], None] = handle.remove
+    return remove
 
 
 def _nothing(*_: Any, **__: Any) -> None:

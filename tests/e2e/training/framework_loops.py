@@ -90,7 +90,7 @@ def lightning(callback, folder):
     if callback:
         from pfid.trainer.callbacks.lightning import lightning_steps
 
-        callbacks = [lightning_steps()]
+        callbacks = [lightning_steps(measure=lambda b: {"tokens": b.numel(), "width": b.shape[-1]})]
     module = Module()
     loader = torch.utils.data.DataLoader(Rows(), batch_size=1)
     pl.Trainer(

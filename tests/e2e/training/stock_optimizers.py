@@ -1,8 +1,9 @@
 """Steps every optimizer of torch and prints what came of it: parameters and random state.
 
-    stock_optimizers.py STEPS
+    stock_optimizers.py STEPS COMPILED
 
-Each steps eagerly and with its step compiled; one that compiles as a whole also has to.
+Each steps eagerly and, COMPILED times, with its step compiled; one that compiles as a whole also
+has to.
 """
 
 import hashlib
@@ -80,12 +81,12 @@ def train(name, steps, mode):
 
 
 def main():
-    steps = int(sys.argv[1])
+    steps, compiled = map(int, sys.argv[1:])
     names = [name for name in OPTIMIZERS if hasattr(optim, name)]
     asked = [(name, mode) for mode in ("eager", "compiled") for name in [*names, "Halving"]]
     for name, mode in [*asked, ("Halving", "fullgraph")]:
         torch._dynamo.reset()
-        digest = train(name, steps, mode)
+        digest = train(name, steps if mode == "eager" else compiled, mode)
         stats = torch._dynamo.utils.counters["stats"]
         sys.stdout.write(f"{name} {mode} {digest} {stats['unique_graphs']}\n")
 

@@ -1,0 +1,154 @@
+"""What a batch tells of a step, without waiting for a device."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from pfid.trainer.callbacks.batch import added, loss_of, measured
+from pfid.trainer.callbacks.lightning import _Steps
+from pfid.trainer.callbacks.transformers import TransformersSteps
+
+
+class Tensor:
+    """Rows of numbers on a device; reading one that lies elsewhere is an error here."""
+
+    def __init__(self, *rows, device="cpu"):
+        self.rows, self.device = rows, SimpleNamespace(type=device)
+        self.shape = (len(rows), len(rows[0])) if rows and isinstance(rows[0], list) else ()
+
+    def _read(self):
+        assert self.device.type == "cpu", "this would wait for the device"
+
+    def __ne__(self, other):
+        self._read()
+        return Tensor(*[[int(n != other) for n in row] for row in self.rows])
+
+    __hash__ = None
+
+    def sum(self):
+        return sum(map(sum, self.rows))
+
+    def numel(self):
+        return len(self.rows)
+
+    def __float__(self):
+        self._read()
+        return float(self.rows[0])
+
+
+IDS = Tensor([1, 2, 3, 0], [1, 0, 0, 0])
+MASK = Tensor([1, 1, 1, 0], [1, 0, 0, 0])
+
+
+@pytest.mark.parametrize(
+    ("batch", "said"),
+    [
+        ({"input_ids": IDS}, {"tokens": 8, "width": 4}),
+        (
+            {"input_ids": IDS, "attention_mask": MASK},
+            {"tokens": 8, "width": 4, "real_tokens": 4},
+        ),
+        (SimpleNamespace(input_ids=IDS), {"tokens": 8, "width": 4}),
+        ({"input_ids": IDS, "attention_mask": Tensor([1])}, {"tokens": 8, "width": 4}),
+        ({"pixels": IDS}, {}),
+        (IDS, {}),
+        (None, {}),
+        ({"input_ids": [1, 2]}, {}),
+    ],
+)
+def test_shapes_tell_tokens_and_width(batch, said):
+    assert measured(batch) == said
+
+
+def test_nothing_that_lies_on_a_device_is_read():
+    away = Tensor([1, 1], device="cuda")
+    assert measured({"input_ids": away, "attention_mask": away}) == {"tokens": 2, "width": 2}
+    assert loss_of(Tensor(2.0, device="cuda")) is None
+    assert loss_of({"loss": Tensor(2.0)}) == loss_of(Tensor(2.0)) == 2.0
+    assert loss_of(None) is loss_of({}) is loss_of(Tensor(1.0, 2.0)) is None
+
+
+def test_tokens_of_micro_batches_add_up_and_the_widest_counts():
+    one = added({}, {"tokens": 8, "width": 4, "real_tokens": 3})
+    assert added(one, {"tokens": 4, "width": 2}) == {"tokens": 12, "width": 4, "real_tokens": 3}
+
+
+class Reporter:
+    """Keeps what is reported."""
+
+    def __init__(self):
+        self.told, self.steps_done = [], 0
+
+    def report(self, **said):
+        self.told.append(said)
+
+    def begin(self):
+        pass
+
+    def waits_for_device(self, *, waits):
+        pass
+
+
+def test_lightning_reports_the_micro_batches_of_a_step_together():
+    reporter, trainer = Reporter(), SimpleNamespace(global_step=0)
+    steps = _Steps(reporter)
+    steps.on_train_start(trainer, None)
+    for index in range(2):
+        steps.on_train_batch_start(trainer, None, {"input_ids": IDS}, index)
+        trainer.global_step = index
+        steps.on_train_batch_end(trainer, None, Tensor(0.5), {"input_ids": IDS}, index)
+    assert reporter.told == [{"index": 1, "loss": 0.5, "tokens": 16, "width": 4}]
+
+
+def test_a_measure_that_raises_ends_no_training():
+    reporter, trainer = Reporter(), SimpleNamespace(global_step=1)
+
+    def broken(_):
+        raise KeyError("x")
+
+    _Steps(reporter, broken).on_train_batch_end(trainer, None, None, {}, 0)
+    assert reporter.told == [{"index": 1, "loss": None}]
+
+
+class Model:
+    """Calls the hooks that are put on it."""
+
+    def __init__(self):
+        self.hooks, self.training = [], True
+
+    def register_forward_pre_hook(self, hook, *, with_kwargs):
+        assert with_kwargs
+        self.hooks.append(hook)
+        return SimpleNamespace(remove=lambda: self.hooks.remove(hook))
+
+    def __call__(self, **named):
+        for hook in list(self.hooks):
+            assert hook(self, (), named) is None
+
+
+def test_transformers_sees_what_its_model_is_called_with_and_takes_its_hook_off():
+    reporter, model = Reporter(), Model()
+    steps = TransformersSteps(reporter)
+    arguments = SimpleNamespace(logging_nan_inf_filter=True)
+    state = SimpleNamespace(global_step=0, num_input_tokens_seen=0)
+    control = SimpleNamespace(should_evaluate=False, should_save=False)
+    steps.on_train_begin(arguments, state, control, model=model)
+    model(input_ids=IDS, attention_mask=MASK)
+    model.training = False
+    model(input_ids=Tensor([1] * 9))  # an evaluation is no step
+    steps.on_step_end(arguments, state, control)
+    steps.on_step_end(arguments, state, control)
+    first = {"index": 0, "loss": None, "tokens": 8, "width": 4, "real_tokens": 4}
+    assert reporter.told == [first, {"index": 0, "loss": None}]
+    steps.on_train_end(arguments, state, control)
+    assert model.hooks == []
+
+
+@pytest.mark.parametrize("mark", ["_orig_mod", "_compiled_call_impl"])
+def test_a_compiled_model_gets_no_hook(mark):
+    model = Model()
+    setattr(model, mark, object())
+    arguments = SimpleNamespace(logging_nan_inf_filter=True)
+    state = SimpleNamespace(global_step=0)
+    TransformersSteps(Reporter()).on_train_begin(arguments, state, None, model=model)
+    assert model.hooks == []
