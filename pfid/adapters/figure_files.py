@@ -17,7 +17,7 @@ from typing import Final
 from pfid.adapters.bounded_process import CannotStartError, run_bounded
 from pfid.formats.figure_search import Wanted, figures_in, prefilter
 from pfid.formats.linear_regex import Pattern, PatternError, compile_utf8
-from pfid.formats.table_headers import header_of
+from pfid.formats.table_headers import Headers
 
 FILE_MAX_BYTES: Final = 32 * 1024 * 1024
 SNIFF_BYTES: Final = 8_192
@@ -28,6 +28,8 @@ NO_DIGIT: Final = "[^0-9]"
 """To ripgrep a byte that is no text is no letter either, unless it is asked for bytes."""
 LINE_WINDOW: Final = 2_000
 """So much of a very long line, around what the prefilter found, is read as one."""
+SPELLED_CHARS: Final = 200
+"""So much behind a figure says what it is."""
 VENDORED: Final = frozenset(
     {
         ".git",
@@ -235,15 +237,20 @@ def _places(
     path: str, text: str, pattern: re.Pattern[str], wanted: Sequence[Wanted]
 ) -> Iterator[Place]:
     seen: set[tuple[int, str]] = set()
-    line, counted_to = 1, 0
+    line, counted_to, headers = 1, 0, Headers(path, text)
+    read_to, to_its_end = 0, False
     for match in pattern.finditer(text):
+        if match.start() < read_to and (to_its_end or match.end() + SPELLED_CHARS <= read_to):
+            continue
         line += text.count("\n", counted_to, match.start())
         counted_to = match.start()
         starts = text.rfind("\n", 0, match.start()) + 1
         begins = max(starts, match.start() - LINE_WINDOW)
-        ends = text.find("\n", match.start())
-        ends = min(len(text) if ends < 0 else ends, match.end() + LINE_WINDOW)
-        header = header_of(path, text, begins) if begins == starts else ""
+        stops = text.find("\n", match.start())
+        stops = len(text) if stops < 0 else stops
+        ends = min(stops, match.end() + LINE_WINDOW)
+        read_to, to_its_end = ends, ends == stops
+        header = headers.over(begins) if begins == starts else ""
         for one in figures_in(text[begins:ends], wanted, header):
             if (begins + one.at, one.key) not in seen:
                 seen.add((begins + one.at, one.key))

@@ -52,8 +52,10 @@ def durations_in(text: str) -> Iterator[Lasting]:
         for found in pattern.finditer(text):
             if any(found.groups()):
                 yield _lasting(found)
-    for found in _CLOCK.finditer(text):
-        seconds = _by_clock(found, lasts=_LASTS.search(text) is not None)
+    clocks = list(_CLOCK.finditer(text))
+    lasts = bool(clocks) and _LASTS.search(text) is not None
+    for found in clocks:
+        seconds = _by_clock(found, lasts=lasts)
         if seconds is not None:
             yield Lasting(found.start(), found.end(), seconds)
 

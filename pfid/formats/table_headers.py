@@ -9,25 +9,66 @@ SEPARATED: Final = (".csv", ".tsv", ".tab")
 MARKS: Final = ("|", "\t", ";", "&", ",")
 LOOK_BACK: Final = 2_000
 """Rows above that are looked at for a header."""
+HEADER_CHARS: Final = 4_000
+LATEX_CHARS: Final = 100_000
 _RULE: Final = re.compile(r"\s*[|+]?\s*:?[-=]{2,}[-=:|+\s]*\Z")
 _BEGIN: Final = re.compile(r"\\begin\{(?:tabular|longtable|array|tabularx)")
 
 
-def header_of(name: str, text: str, begins: int) -> str:
-    """The header row of the table in which a line stands; "" if it stands in none.
+class Headers:
+    """The header rows of one file; lines are asked for in their order."""
 
-    Args:
-        name: of the file.
-        text: that it holds.
-        begins: where the line does.
-    """
-    ends = text.find("\n", begins)
-    line = text[begins : len(text) if ends < 0 else ends]
-    if name.lower().endswith(SEPARATED):
-        return text[: text.find("\n")] if begins > 0 else ""
-    if "|" in line:
-        return _of_pipes(text, begins)
-    return _of_latex(text, begins) if "&" in line else ""
+    def __init__(self, name: str, text: str) -> None:
+        """Take the name of a file and what it holds."""
+        self._text = text
+        self._first = text[: text.find("\n")] if name.lower().endswith(SEPARATED) else None
+        self._at = -1
+        self._header = ""
+
+    def over(self, begins: int) -> str:
+        """The header of the table in which the line that begins there stands; "" for none."""
+        text = self._text
+        if self._first is not None:
+            return self._first[:HEADER_CHARS] if begins > 0 else ""
+        ends = text.find("\n", begins, begins + HEADER_CHARS)
+        line = text[begins : begins + HEADER_CHARS if ends < 0 else ends]
+        if "|" in line:
+            found = self._of_pipes(begins)
+        elif "&" in line:
+            found = self._of_latex(begins)
+        else:
+            return ""
+        self._at, self._header = begins, found[:HEADER_CHARS]
+        return self._header
+
+    def _of_pipes(self, begins: int) -> str:
+        """Go up to the top of the table, or to the row of it that was asked for before."""
+        rows: list[str] = []
+        known = ""
+        for _ in range(LOOK_BACK):
+            if begins == 0:
+                break
+            before = self._text.rfind("\n", 0, begins - 1) + 1
+            row = self._text[before : min(begins - 1, before + HEADER_CHARS)]
+            if "|" not in row and not _RULE.match(row):
+                break
+            rows.append(row)
+            begins = before
+            if before == self._at:
+                known = self._header
+                break
+        heads = [above for rule, above in pairwise(rows) if _RULE.match(rule) and "|" in above]
+        return known or (heads[-1] if heads else "")
+
+    def _of_latex(self, begins: int) -> str:
+        text, since = self._text, max(begins - LATEX_CHARS, 0)
+        if 0 <= since <= self._at and "\\begin{" not in text[self._at : begins]:
+            return self._header
+        opened = [found.end() for found in _BEGIN.finditer(text, since, begins)]
+        if not opened:
+            return ""
+        rows = text[opened[-1] : begins].splitlines()
+        return next((row for row in rows if "&" in row), "")
 
 
 def cells_of(header: str, row: str) -> Iterator[tuple[int, str, str]]:
@@ -46,28 +87,6 @@ def cells_of(header: str, row: str) -> Iterator[tuple[int, str, str]]:
     for place, cell in enumerate(_cells(row, mark)):
         yield at, cell, over[place + shift] if 0 <= place + shift < len(over) else ""
         at += len(cell) + 1
-
-
-def _of_pipes(text: str, begins: int) -> str:
-    rows = []
-    for _ in range(LOOK_BACK):
-        if begins == 0:
-            break
-        before = text.rfind("\n", 0, begins - 1) + 1
-        row = text[before : begins - 1]
-        if "|" not in row and not _RULE.match(row):
-            break
-        rows.append(row)
-        begins = before
-    heads = [above for rule, above in pairwise(rows) if _RULE.match(rule) and "|" in above]
-    return heads[-1] if heads else ""
-
-
-def _of_latex(text: str, begins: int) -> str:
-    opened = [m.end() for m in _BEGIN.finditer(text, max(begins - 100_000, 0), begins)]
-    if not opened:
-        return ""
-    return next((r for r in text[opened[-1] : begins].splitlines() if "&" in r), "")
 
 
 def _cells(row: str, mark: str) -> list[str]:
