@@ -70,11 +70,15 @@ class DriverStop:
         return self._known == now or any(_read(path) == now for path in self._paths())
 
     def set(self) -> None:
-        """A fatal error came. A file that cannot be written leaves it known to this process."""
+        """A fatal error came. Only where no file can be written it is known to this process alone.
+
+        A file is for everybody: whoever takes it away ends it for all that heed it.
+        """
         self._known = self.load()
         if self.own is not None:
             with suppress(OSError):
                 _write(self._path(self.own), _Stop(load=self._known, at_s=time.time()))
+                self._known = None
 
     def clear(self) -> None:
         """An operator says that the driver may be asked again."""

@@ -58,6 +58,13 @@ def test_an_operator_ends_it(tmp_path):
     assert not stop(tmp_path).stands()
 
 
+def test_what_one_command_of_a_user_ends_is_over_for_the_users_engines_too(tmp_path):
+    engine = stop(tmp_path)
+    engine.set()
+    stop(tmp_path).clear()
+    assert not engine.stands()
+
+
 def test_it_holds_in_this_process_where_nothing_can_be_written(tmp_path):
     (tmp_path / "file").write_text("")
     for folder in (None, tmp_path / "file" / "below"):
