@@ -8,6 +8,7 @@ from dataclasses import replace
 from pfid.adapters.http_server import PageServer, Status
 from pfid.adapters.status_page import POLICY, STYLE_DIGEST, status_page
 from pfid.config.address import Address
+from pfid.domain.gpu import MigInstance
 from pfid.domain.gpu_view import WorkKind
 from pfid.domain.outcome import Outcome
 from pfid.domain.verdict import Entity, EntityKind
@@ -154,3 +155,16 @@ def test_a_kind_of_work_that_is_not_known_says_why_and_a_good_one_is_no_warning(
     assert "? window too short" in short
     busy = page(kind=WorkKind.MATMUL, kind_reason="matmul_bound")
     assert re.search(r"<[^>]*\bgood\b[^>]*>matmul<", busy)
+
+
+def test_a_divided_card_names_its_slices_as_text(with_gpus):
+    view = with_gpus.gpus
+    slices = tuple(
+        MigInstance(uuid=f"MIG-{i}", gpu_instance=i, compute_instance=0, name=name)
+        for i, name in enumerate(("3g.71gb", "<b>1g"))
+    )
+    facts = replace(view.gpus[0].facts, mig=True, instances=slices)
+    gpu = replace(view.gpus[0], facts=facts)
+    page = status_page(replace(with_gpus, gpus=replace(view, gpus=(gpu,)))).decode()
+    assert "MIG: 3g.71gb, &lt;b&gt;1g" in page
+    assert "MIG:" not in status_page(with_gpus).decode()
