@@ -181,11 +181,10 @@ def _feed_beside(feed: FeedForward, of: _Of) -> Bytes:
     dense = halves.times(of.width * inner)
     if not feed.experts:
         return dense
-    each = of.width * feed.top_k
+    each, frozen = of.width * feed.top_k, 0 if of.trains else hidden
     weighed, inside = 3 * hidden, hidden + 2 * feed.expert
-    return dense.over(
-        Bytes(each * max(weighed, inside), each * max(5 * hidden, 2 * hidden + 3.5 * feed.expert))
-    )
+    low = max(weighed, inside) + frozen  # frozen experts: by tracked peaks
+    return dense.over(Bytes(each * low, each * max(5 * hidden, 2 * hidden + 3.5 * feed.expert)))
 
 
 def _mixer_adapters(layer: Layer, of: _Of) -> Bytes:
