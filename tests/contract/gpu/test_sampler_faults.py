@@ -263,6 +263,24 @@ def test_a_plugin_brings_the_gpus_of_another_vendor(tmp_path, sampler):
     assert watching.facts["GPU-amd-00000000"].vendor == "amd"
 
 
+def test_after_a_fatal_error_no_plugin_asks_its_driver_before_an_operator_says_so(
+    tmp_path, sampler
+):
+    fatal = VENDOR.replace("GpuFacts, GpuSample", "GpuFacts, GpuSample, XidEvent").replace(
+        "facts=(fact,))", "facts=(fact,), xids=(XidEvent(uuid=fact.uuid, code=79, at_s=at_s),))"
+    )
+    (tmp_path / "amd.py").write_text(fatal)
+    places = (PluginPlace(name="amd", place=str(tmp_path / "amd.py"), is_file=True),)
+    watching = sampler(plugins=places)
+    watching.read(lambda r: r.xids)
+    assert watching.gone().problem is SamplerProblem.FATAL_XID
+    assert starts(watching) == 1
+    (tmp_path / "amd.py").write_text(VENDOR)
+    watching.worker.try_again()
+    assert watching.sample().utilization == 0.5
+    assert starts(watching) == 2
+
+
 def test_plugins_without_a_sampler_cost_one_look(tmp_path, sampler):
     file = tmp_path / "checks_only.py"
     file.write_text(textwrap.dedent("x = 1\n"))
