@@ -49,7 +49,8 @@ def accounted(
     if not read.table.used:
         return None, "the trace has no device rows"
     told = _reported(read, bound, rank)
-    tokens = work.tokens or (told and told.tokens)
+    tokens = work.tokens or (None if told is None else told.tokens)
+    width = work.width or (None if told is None else told.width)
     by_run = work.counted is None and told is not None and told.flops is not None
     if not by_run and (work.counted is None or not tokens):
         return None, _missing(work, bound)
@@ -57,7 +58,7 @@ def accounted(
     if seconds is None:
         return None, "the trace has no ProfilerStep# rows; --steps N says how many steps it holds"
     if work.counted is not None and tokens:
-        return account(work.counted, tokens, work.width or (told and told.width), seconds), None
+        return account(work.counted, tokens, width, seconds), None
     return (None, NOT_TOLD) if told is None else (_by_run(told, seconds), None)
 
 
