@@ -39,6 +39,7 @@ from pfid.domain.gate import Gate, GateState, ProvenTo
 from pfid.domain.identity import Identified
 from pfid.domain.outcome import Outcome
 from pfid.domain.run import EndKind
+from pfid.domain.step import StepClock, StepEvent
 from pfid.domain.transition import Transition
 from pfid.domain.verdict import Entity, EntityKind, Verdict
 from pfid.policy import progress
@@ -661,3 +662,16 @@ def test_runs_whose_logs_move_are_written_a_few_a_turn_and_all_before_long(world
     written = [[c.run_id for c in s if isinstance(c, PutSteps)] for s in world.submitted]
     assert max(map(len, written)) == 4
     assert sorted(itertools.chain(*written)) == sorted(world.core.runs)
+
+
+def test_at_its_settled_end_a_run_leaves_its_baseline_before_it_is_let_go_of(world):
+    world.register()
+    run = world.core.runs["n-1"]
+    for i in range(65):
+        run.statistics.add(StepEvent(index=i, seconds=1.0, clock=StepClock.PRINTED))
+    (member,) = world.core.members.values()
+    member.held.status = lambda: (0, None)
+    world.turn(Died(token=member.token, at_s=world.clock.wall, monotonic_s=world.clock.mono))
+    for _ in range(4):
+        world.turn(seconds=0.01)
+    assert (run.left.baseline.n, run.final) == (64, False)
