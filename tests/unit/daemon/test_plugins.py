@@ -27,6 +27,7 @@ def core():
         monotonic_s=lambda: 1.0,
         gpus=SimpleNamespace(
             pids_are_ours=True,
+            own_pid=1,
             interval_s=1.0,
             sampler=lambda *_: SimpleNamespace(problem=None),
             troubled=lambda *_: None,
