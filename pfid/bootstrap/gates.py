@@ -23,7 +23,7 @@ from pfid.bootstrap.selftest import (
     take_stock,
 )
 from pfid.config.model import Config
-from pfid.daemon.core import BOX_SUBJECT, Checks, Core, Judgeable
+from pfid.daemon.core import BOX_SUBJECT, Checks, Core, Judgeable, judge_by
 from pfid.daemon.messages import Message, PluginFault, PluginWorkerEnded
 from pfid.daemon.plugins import CHECKS_HOOK
 from pfid.domain.gate import Gate, GateState, ProvenTo
@@ -108,7 +108,8 @@ class Gates:
         that the check of proofs sees; that check is due at once.
         """
         if checks is not None:
-            before, core.checks = core.checks, checks
+            before = core.checks
+            judge_by(core, checks)
             for leg in ELSEWHERE:
                 self._carry(core, before, leg)
         if self._bench is not None:

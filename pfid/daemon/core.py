@@ -213,6 +213,23 @@ class Core:
         )
 
 
+def judge_by(core: Core, checks: Checks) -> None:
+    """Judge by these checks from now on, and forget what those said that are not among them.
+
+    A check that left (its file broke, it was turned off) says nothing any more: what it said last
+    would be shown for as long as the run lives, and it would stay due without ever being asked.
+    """
+    core.checks = checks
+    of_runs = {check.name for check in checks.run}
+    for run in core.runs.values():
+        run.judged = {name: judged for name, judged in run.judged.items() if name in of_runs}
+    of_box = {check.name for check in checks.box}
+    core.box = {name: judged for name, judged in core.box.items() if name in of_box}
+    of_gpus = {check.name for check in checks.gpu}
+    for gpu in core.gpus.gpus.values():
+        gpu.judged = {name: judged for name, judged in gpu.judged.items() if name in of_gpus}
+
+
 def put_event(event: StoredEvent) -> PutEvent:
     """What writes an event; once more is no matter."""
     transition = event.transition

@@ -45,6 +45,8 @@ from pfid.domain.snapshot import Snapshot
 
 TURN_MESSAGES: Final = 256
 TURN_S: Final = 0.005
+AGAIN_AFTER_S: Final = 10.0
+"""What was due and could not be done is tried again: a run is never left unjudged or unended."""
 """Work that is due is cut off after this, so that what it changed gets written."""
 IDLE_S: Final = 5.0
 BREATH_S: Final = 0.003
@@ -184,8 +186,8 @@ class Loop:
         if message is not None:
             self._guarded(self._handle, message)
 
-    def _guarded(self, act: Callable[..., None], *arguments: object) -> None:
-        """One message that cannot be handled must not stop the watch; it is said, and counted."""
+    def _guarded(self, act: Callable[..., None], *arguments: object) -> bool:
+        """Whether it was done. What cannot be handled is said, and must not stop the watch."""
         try:
             act(*arguments)
         except Exception as error:  # noqa: BLE001 - see above
@@ -197,6 +199,8 @@ class Loop:
                 error=f"{type(error).__name__}: {error}",
                 trace=traceback.format_exc(limit=12),
             )
+            return False
+        return True
 
     def _feed_watchdog(self, now_s: float) -> None:
         if self._watchdog_s is not None and now_s >= self._watchdog_due_s:
@@ -318,8 +322,10 @@ class Loop:
         began_s = now_s = self._core.monotonic_s()
         while (due := self._core.due.pop(now_s)) is not None:
             (kind, what), _ = due
-            self._guarded(self._due_work.do, kind, what)
+            done = self._guarded(self._due_work.do, kind, what)
             now_s = self._core.monotonic_s()
+            if not done:
+                self._core.due.sooner((kind, what), now_s + AGAIN_AFTER_S)
             if now_s - began_s > TURN_S or not self._inbox.empty():
                 return
 

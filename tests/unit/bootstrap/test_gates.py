@@ -86,6 +86,8 @@ class Standing:
         self.core = SimpleNamespace(
             config=config or Config(),
             box={},
+            runs={},
+            gpus=SimpleNamespace(gpus={}),
             due=DueTimes(),
             now_s=time.time,
             monotonic_s=time.monotonic,
@@ -163,6 +165,25 @@ def test_a_plugin_that_changes_is_proven_again_and_let_down_if_it_broke(tmp_path
         gate = next(g for g in made.look() if g.check == "of_this_box")
         assert gate.state is GateState.UNPROVEN
         assert "two" in gate.why
+    finally:
+        made.gates.close()
+
+
+def test_what_a_check_said_goes_with_the_check_that_cannot_be_loaded_any_more(tmp_path):
+    folder = tmp_path / "plugins"
+    folder.mkdir()
+    file = folder / "of_this_box.py"
+    file.write_text(CHECK)
+    made = Standing(tmp_path, Config(plugins=Plugins(directories=[str(folder)])))
+    try:
+        names = {check.name for check in made.core.checks.run}
+        run = SimpleNamespace(judged=dict.fromkeys(names, "said"))
+        made.core.runs["n-1"] = run
+        assert "of_this_box" in names
+        file.write_text("import no_such_module_of_this_box\n")
+        gate = next(g for g in made.look() if g.check == "of_this_box")
+        assert gate.state is GateState.UNPROVEN
+        assert run.judged.keys() == names - {"of_this_box"}
     finally:
         made.gates.close()
 

@@ -10,11 +10,12 @@ from types import SimpleNamespace
 import pytest
 
 from pfid.bootstrap.parts import built_parts
-from pfid.daemon.core import Checks, Core
+from pfid.daemon.core import Checks, Core, judge_by
 from pfid.daemon.due_work import JOB_SLACK_S, JOBS, RENDER, SWEEP
 from pfid.daemon.hooks import Came, Hooks
 from pfid.daemon.judging import OVERDUE_LEAST_S, Judging
 from pfid.daemon.loop import (
+    AGAIN_AFTER_S,
     ANSWER_S,
     BREATH_S,
     BREATH_SHARE,
@@ -293,13 +294,17 @@ def _shipped(name):
     return check
 
 
-def test_what_a_death_means_is_told_before_anything_else_it_brings_is_done():
-    gone, stalled = _shipped("run_gone"), _shipped("run_stalled")
+def _two_of_a_run() -> Checks:
+    both = (_shipped("run_gone"), _shipped("run_stalled"))
     gates = tuple(
         Gate(check=c.name, stage="watch", state=GateState.PROVEN, proven_to=ProvenTo())
-        for c in (gone, stalled)
+        for c in both
     )
-    world = World(Checks(run=(gone, stalled), gates=gates))
+    return Checks(run=both, gates=gates)
+
+
+def test_what_a_death_means_is_told_before_anything_else_it_brings_is_done():
+    world = World(_two_of_a_run())
     world.register()
     world.turn(seconds=1.0)
     (member,) = world.core.members.values()
@@ -336,6 +341,41 @@ def test_one_message_that_cannot_be_handled_does_not_stop_the_loop(world):
     world.said.clear()
     world.register()
     assert world.core.runs
+
+
+def test_what_was_due_and_could_not_be_done_is_tried_again(world):
+    tried: list[float] = []
+
+    def break_down_once(_run) -> None:
+        tried.append(world.clock.mono)
+        if len(tried) == 1:
+            raise RuntimeError("planted")
+
+    world.register()
+    world.loop._parts.judging.run_due = break_down_once
+    world.core.due.set(("judge", "n-1"), world.clock.mono)
+    with pytest.raises(AssertionError, match="loop failed"):
+        world.turn(seconds=0.01)
+    world.said.clear()
+    world.turn(seconds=AGAIN_AFTER_S * 0.9)
+    assert len(tried) == 1
+    world.turn(seconds=AGAIN_AFTER_S * 0.2)
+    assert len(tried) == 2
+
+
+def test_a_run_whose_check_left_is_due_no_sooner_than_the_checks_that_stay():
+    checks = _two_of_a_run()
+    world = World(checks)
+    world.register()
+    world.turn(seconds=1.0)
+    run = world.core.runs["n-1"]
+    assert run.judged.keys() == {"run_gone", "run_stalled"}
+    judge_by(world.core, replace(checks, run=checks.run[:1]))
+    for _ in range(40):
+        world.turn(seconds=30.0)
+        due_s = world.core.due.next_s()
+        assert due_s is None or due_s > world.clock.mono, "the loop would turn on the spot"
+    assert run.judged.keys() == {"run_gone"}
 
 
 def test_the_watchdog_is_fed_after_turns_and_at_half_its_interval(world):
