@@ -16,7 +16,13 @@ from pfid.adapters.control_client import ControlClient
 from pfid.adapters.run_records import RunRecords
 from pfid.bootstrap.launch import BoxProcesses, user_records
 from pfid.config import paths
-from pfid.domain.errors import ControlError, LaunchError, StateError, WireError
+from pfid.domain.errors import (
+    ControlError,
+    LaunchError,
+    ProcessGoneError,
+    StateError,
+    WireError,
+)
 from pfid.domain.names import run_id as check_run_id
 from pfid.launch.guard import is_standing
 from pfid.launch.ports import Held
@@ -179,12 +185,32 @@ def stop_run(
     if record is not None and record.waiting and record.launcher is not None:
         announce()
         return _end_relaunching(record.launcher)
-    return stop(target.process, BoxProcesses(), BoxEnding(), announce=announce, grace_s=grace_s)
+    try:
+        return stop(target.process, BoxProcesses(), BoxEnding(), announce=announce, grace_s=grace_s)
+    except LaunchError:
+        launcher = _would_launch_again(target)
+        if launcher is None:
+            raise
+        announce()
+        return _end_relaunching(launcher)
+
+
+def _would_launch_again(target: Target) -> RecordedProcess | None:
+    """The launcher of a run that ended by itself just now and is about to be launched again."""
+    record, processes = target.record, BoxProcesses()
+    if record is None or record.launcher is None or not record.restarts_left:
+        return None
+    if is_standing(target.process, processes).blocks:
+        return None
+    return record.launcher if is_standing(record.launcher, processes).blocks else None
 
 
 def _end_relaunching(launcher: RecordedProcess) -> Stopped:
     """The run is over; its launcher waits to start the next, and is told not to."""
-    held = process_identity.capture(launcher.pid)
+    try:
+        held = process_identity.capture(launcher.pid)
+    except ProcessGoneError:  # it has read meanwhile who stops the run, and left
+        return Stopped(killed=False, leftovers=0, remaining=0)
     try:
         if is_standing(launcher, BoxProcesses()).blocks:
             process_ending.send(held.pidfd, SIGTERM)

@@ -3,12 +3,15 @@
 import json
 import os
 import signal
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from pfid.adapters.process_identity import read_stat
-from pfid.domain.errors import ProcessGoneError
+from pfid.bootstrap.stopping import find_target, stop_run
+from pfid.domain.errors import LaunchError, ProcessGoneError
 
 
 def lives(pid):
@@ -112,3 +115,41 @@ def test_a_launcher_in_its_pause_is_told_not_to_relaunch(user, eventually):
     assert user.pfid("stop", "train").returncode == 0
     assert launcher.wait(30) == 4
     assert Path(f"/proc/{launcher.pid}").exists() is False or launcher.returncode == 4
+
+
+def test_a_run_that_ends_while_it_is_being_stopped_is_not_launched_again(user, eventually):
+    """Found alive, over when it is to be signalled: its launcher is told all the same."""
+    launcher = user.start_run("--restart", "9", "--", "sh", "-c", "exit 4")
+    eventually(
+        lambda: [r for r in user.records() if r["attempt"] >= 2 and r["waiting"]], "the pause"
+    )
+    target = find_target(user.environ, "train")
+    assert target.record is not None
+    found_alive = replace(target, record=structs.replace(target.record, waiting=False))
+    stop_run(user.environ, found_alive, why="enough", grace_s=1.0, say=lambda _: None)
+    assert launcher.wait(30) == 4
+
+
+def test_a_launcher_that_left_by_itself_needs_no_telling(user, eventually):
+    launcher = user.start_run("--restart", "9", "--", "sh", "-c", "exit 4")
+    eventually(
+        lambda: [r for r in user.records() if r["attempt"] >= 2 and r["waiting"]], "the pause"
+    )
+    target = find_target(user.environ, "train")
+    launcher.terminate()
+    launcher.wait(30)
+    stop_run(user.environ, target, why="enough", grace_s=1.0, say=lambda _: None)
+
+
+def test_a_run_that_is_over_and_has_no_launcher_left_is_not_said_to_be_stopped(user, eventually):
+    launcher = user.start_run("--restart", "9", "--", "sh", "-c", "exit 4")
+    eventually(
+        lambda: [r for r in user.records() if r["attempt"] >= 2 and r["waiting"]], "the pause"
+    )
+    target = find_target(user.environ, "train")
+    assert target.record is not None
+    launcher.terminate()
+    launcher.wait(30)
+    over = replace(target, record=structs.replace(target.record, waiting=False))
+    with pytest.raises(LaunchError, match=r"ended|does not run"):
+        stop_run(user.environ, over, why="enough", grace_s=1.0, say=lambda _: None)
