@@ -177,9 +177,12 @@ def test_a_failure_without_the_broken_file_shows_nothing(project):
 
 
 def test_the_environments_own_sitecustomize_runs_all_the_same(project):
+    """Where Python itself has one (Debian's does), it is that one, not the environment's."""
     by_path_file(project)
     (project.site / "sitecustomize.py").write_text("import sys\nsys.own = 7\n")
-    write_test(project, "import sys; assert sys.own == 7")
+    where = "import sitecustomize; print(sitecustomize.__file__)"
+    own = subprocess.check_output([project.python, "-c", where], env=project.environ, text=True)
+    write_test(project, f"import sitecustomize; assert sitecustomize.__file__ == {own.strip()!r}")
     assert came(project).came is MutantCame.CAUGHT
 
 

@@ -42,9 +42,6 @@ def test_what_was_seen_of_a_release_is_judged_as_it_is(release, seen, reason):
     assert flash == {reason}
 
 
-@pytest.mark.parametrize(
-    ("release", "packed"), [("4.53.0", "documents_mixed"), ("4.55.4", "right"), ("4.56.0", "right")]
-)
 def recorder():
     spec = importlib.util.spec_from_file_location("record", ANSWERS / "record.py")
     module = importlib.util.module_from_spec(spec)
@@ -73,6 +70,9 @@ def test_the_recorder_keeps_nothing_of_another_release_than_the_one_asked_for(tm
         recorder().asked("4.0.0", tmp_path, site="")
 
 
+@pytest.mark.parametrize(
+    ("release", "packed"), [("4.53.0", "documents_mixed"), ("4.55.4", "right"), ("4.56.0", "right")]
+)
 def test_every_other_mask_of_those_releases_keeps_its_window(release, packed):
     """4.53.0's mask functions take no positions, so that packed documents look at each other."""
     report = answered(release)
