@@ -6,7 +6,7 @@ only what cannot be otherwise: a consequence that is merely odd contradicts noth
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -59,11 +59,29 @@ def _quantized_or_not(configured: Any, observed: Any) -> str:
 
 
 def _adapter_untrained(configured: Any, observed: Any) -> str:
-    norms = list(_numbers(observed))
-    if configured and norms and all(norm == 0 for norm in norms):
-        return "every norm of the adapter is zero: nothing was trained"
-    if configured and any(not math.isfinite(norm) for norm in norms):
+    if not configured:
+        return ""
+    n, zero = _number(observed, "n"), _number(observed, "zero")
+    if isinstance(observed, Mapping) and n is not None and zero is not None:
+        return _counted_norms(observed, n, zero)
+    return _norms(list(_numbers(observed)))
+
+
+def _counted_norms(observed: Mapping[str, Any], n: float, zero: float) -> str:
+    """What ``pfid.trainer.observe_adapter`` tells: counts among the norms are no norms."""
+    if n == 0:
+        return "no adapter was found: there is no lora_B"
+    if n == zero:
+        return _norms([0.0])
+    lost = [math.nan] if _number(observed, "not_finite") else []
+    return _norms([*lost, *_numbers([observed.get("min"), observed.get("max")])])
+
+
+def _norms(norms: Sequence[float]) -> str:
+    if any(not math.isfinite(norm) for norm in norms):
         return "a norm of the adapter is not finite"
+    if norms and all(norm == 0 for norm in norms):
+        return "every norm of the adapter is zero: nothing was trained"
     return ""
 
 

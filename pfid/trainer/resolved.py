@@ -11,6 +11,7 @@ Standard library only, Python 3.9 syntax, never raises into a training.
 
 import hashlib
 import json
+import math
 from typing import Any, Dict, Iterator, List, Tuple
 
 SETTINGS = ("attn_implementation", "experts_implementation")
@@ -57,16 +58,23 @@ def template_sha256(tokenizer: Any) -> Any:
 
 
 def adapter_norms(model: Any) -> Dict[str, Any]:
-    """Norms of every ``lora_B`` of a model: ``{"n", "zero", "min", "max"}``; n 0 without any."""
+    """Norms of every ``lora_B`` of a model; n 0 without any.
+
+    Returns:
+        ``{"n", "zero", "not_finite", "min", "max"}``: how many there are, how many are zero, how
+        many are NaN or infinite, and the least and the largest of the others.
+    """
     norms: List[float] = []
     for name, parameter in model.named_parameters():
         if "lora_B" in name and len(norms) < PARAMETERS_MAX:
             norms.append(float(parameter.detach().float().norm()))
+    finite = [norm for norm in norms if math.isfinite(norm)]
     return {
         "n": len(norms),
         "zero": sum(norm == 0 for norm in norms),
-        "min": min(norms) if norms else None,
-        "max": max(norms) if norms else None,
+        "not_finite": len(norms) - len(finite),
+        "min": min(finite) if finite else None,
+        "max": max(finite) if finite else None,
     }
 
 

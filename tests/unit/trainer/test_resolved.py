@@ -95,10 +95,17 @@ def test_several_named_templates_are_one_digest_whatever_their_order():
 def test_norms_of_an_adapter_are_of_lora_b_alone(lines):
     named = [("q.lora_A", Parameter(9.0)), ("q.lora_B", Parameter(0.0)), ("v.lora_B", Parameter(2))]
     model = Holder(named_parameters=lambda: named)
-    assert adapter_norms(model) == {"n": 2, "zero": 1, "min": 0.0, "max": 2.0}
+    assert adapter_norms(model) == {"n": 2, "zero": 1, "not_finite": 0, "min": 0.0, "max": 2.0}
     assert observe_adapter(model)
     assert lines()["adapter.norm"]["value"]["max"] == 2.0
     assert adapter_norms(Holder(named_parameters=list))["n"] == 0
+
+
+@pytest.mark.parametrize("norms", [(1.0, "nan", 3.0), ("nan", 1.0, 3.0), (1.0, 3.0, "-inf")])
+def test_a_norm_that_is_no_number_is_counted_wherever_it_stands(norms):
+    named = [(f"{place}.lora_B", Parameter(float(norm))) for place, norm in enumerate(norms)]
+    found = adapter_norms(Holder(named_parameters=lambda: named))
+    assert found == {"n": 3, "zero": 0, "not_finite": 1, "min": 1.0, "max": 3.0}
 
 
 def test_nothing_raises_into_a_training(lines, monkeypatch):
