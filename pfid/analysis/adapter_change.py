@@ -8,12 +8,11 @@ to decide; a merge in few bits swallows the rest.
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from math import prod
 from typing import Final
 
 import numpy as np
 
-from pfid.analysis.weight_sample import Array, numbers, rounded
+from pfid.analysis.weight_sample import Array, by_part, numbers, rounded
 
 DECISIVE: Final = 6.0
 """How often a change must be what rounding can come to, that its element decides."""
@@ -96,14 +95,14 @@ def _products(
     columns: Callable[[int, slice], Array],
 ) -> Change:
     added, terms = [np.empty(0)], [np.empty(0)]
-    for e, i, j in _segments(shape, runs):
+    for e, i, j in segments(shape, runs):
         one, many = row(e, i).astype(np.float64), columns(e, j).astype(np.float64)
         added.append(one @ many)
         terms.append(np.abs(one) @ np.abs(many))
     return Change(np.concatenate(added), np.concatenate(terms))
 
 
-def _segments(shape: Sequence[int], runs: Runs) -> Iterator[tuple[int, int, slice]]:
+def segments(shape: Sequence[int], runs: Runs) -> Iterator[tuple[int, int, slice]]:
     """Runs cut at the ends of rows: matrix, row, columns."""
     rows, columns = shape[-2:]
     for first, count in runs:
@@ -117,7 +116,7 @@ def _segments(shape: Sequence[int], runs: Runs) -> Iterator[tuple[int, int, slic
 
 def rows_of(shape: Sequence[int], runs: Runs) -> list[int]:
     """The row of each sampled element of a matrix."""
-    cut = _segments((1, *shape[-2:]), runs)
+    cut = segments((1, *shape[-2:]), runs)
     return [i for _, i, j in cut for _ in range(j.stop - j.start)]
 
 
@@ -182,11 +181,5 @@ def idle_parts(change: Change, shape: Sequence[int], runs: Runs) -> frozenset[in
     """Of stacked matrices those to which an adapter adds nothing: no token reached them."""
     if len(shape) != 3:
         return frozenset()
-    size, at = prod(shape[1:]), 0
-    seen: dict[int, bool] = {}
-    for first, count in runs:
-        part = first // max(1, size)
-        added = bool(np.any(change.added[at : at + count]))
-        seen[part] = seen.get(part, False) or added
-        at += count
-    return frozenset(part for part, added in seen.items() if not added)
+    found = by_part(shape, runs)
+    return frozenset(part for part, at in found.items() if not np.any(change.added[at]))

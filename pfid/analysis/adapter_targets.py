@@ -30,6 +30,8 @@ class Place:
         experts: how many are stacked there.
         half: which part of its matrix it is, where gate and up are one.
         halves: how many parts that has.
+        part: which of the tensor's stacked matrices the module is a part of; None if the tensor is
+            no stack of single experts' modules.
     """
 
     module: str
@@ -37,6 +39,7 @@ class Place:
     experts: int = 1
     half: int = 0
     halves: int = 1
+    part: int | None = None
 
     def within(
         self, shape: Sequence[int], runs: Sequence[tuple[int, int]]
@@ -66,7 +69,10 @@ class Targets:
 
 
 def targets_of(
-    modules: Iterable[str], tensors: Iterable[str], parameters: Sequence[str] = ()
+    modules: Iterable[str],
+    tensors: Iterable[str],
+    parameters: Sequence[str] = (),
+    stacks: Mapping[str, int] | None = None,
 ) -> Targets:
     """Find the tensors.
 
@@ -75,18 +81,23 @@ def targets_of(
         tensors: names in the base's files.
         parameters: parameters that the adapter's configuration targets by name, as those of
             stacked experts.
+        stacks: how many matrices each stacked tensor holds.
     """
-    lookup = _Lookup(tensors)
+    lookup, most = _Lookup(tensors), stacks or {}
     found: dict[str, set[int] | None] = {}
     places: dict[str, list[Place]] = {}
     unmatched = []
     for module in modules:
-        hits = lookup.of(plain(module), parameters)
+        hits = [
+            (name, expert)
+            for name, expert in lookup.of(plain(module), parameters)
+            if expert is None or expert < most.get(name, expert + 1)
+        ]
         if not hits:
             unmatched.append(module)
         for name, expert in hits:
-            if expert is None:
-                places.setdefault(name, []).append(lookup.place(module, name))
+            place = lookup.place(module, name) if expert is None else lookup.part(module, name)
+            places.setdefault(name, []).append(place)
             known = found.setdefault(name, set())
             if expert is None or known is None:
                 found[name] = None
@@ -105,6 +116,7 @@ class _Lookup:
     def __init__(self, tensors: Iterable[str]) -> None:
         self._plain = {plain(name): name for name in tensors}
         self._experts: dict[str, list[tuple[str, str]]] = {}
+        self._stacks: dict[str, list[tuple[str, str]]] = {}
         self._leaves_of: dict[str, list[str]] = {}
         for short, name in self._plain.items():
             bare = short.removesuffix(".weight")
@@ -115,6 +127,7 @@ class _Lookup:
                 self._leaves_of.setdefault(single["of"], []).append(single["leaf"])
             elif stack is not None and stack["leaf"]:
                 self._experts.setdefault(stack["of"], []).append((stack["leaf"], name))
+                self._stacks.setdefault(stack["of"], []).append((stack["leaf"], name))
 
     def place(self, module: str, name: str) -> Place:
         """Where a tensor lies in what a module adapts: in a stack where the module is one."""
@@ -132,6 +145,19 @@ class _Lookup:
             halves=2 if joined else 1,
         )
 
+    def part(self, module: str, name: str) -> Place:
+        """Where the module of a single expert lies in a stacked tensor."""
+        single, stack = _single(module), _STACK.match(plain(name).removesuffix(".weight"))
+        if single is None or stack is None:
+            return Place(module=module)
+        joined = stack["leaf"] != single["leaf"] and stack["leaf"] == "gate_up_proj"
+        return Place(
+            module=module,
+            half=int(single["leaf"] in _SECOND_HALF) if joined else 0,
+            halves=2 if joined else 1,
+            part=int(single["n"]),
+        )
+
     def of(self, module: str, parameters: Sequence[str]) -> list[tuple[str, int | None]]:
         """Tensors of a module, each with the one expert that is meant."""
         for short in (f"{module}.weight", module):
@@ -139,10 +165,9 @@ class _Lookup:
                 return [(self._plain[short], None)]
         single, stack = _ONE_EXPERT.match(module), _STACK.match(module)
         if single is not None:
-            leaf = _STACKED_AS.get(single["leaf"], single["leaf"])
-            return [
-                (n, int(single["n"])) for lf, n in self._experts.get(single["of"], ()) if lf == leaf
-            ]
+            leaves = (single["leaf"], _STACKED_AS.get(single["leaf"], ""))
+            listed = self._stacks.get(single["of"], ())
+            return [(name, int(single["n"])) for leaf, name in listed if leaf in leaves]
         if stack is not None:
             wanted = {stack["leaf"]} if stack["leaf"] else _leaves(module, parameters)
             listed = self._experts.get(stack["of"], ())

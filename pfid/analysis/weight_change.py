@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from pfid.analysis.weight_sample import Array, numbers, part_of, rounded
+from pfid.analysis.weight_sample import Array, by_part, numbers, rounded
 
 ROUNDING_SHARE_MAX: Final = 0.01
 """Numbers that may differ before a difference is more than rounding that fell otherwise."""
@@ -22,6 +22,7 @@ class Moved:
     Attributes:
         relative: root mean square of the difference as a share of the base's own.
         parts: of stacked matrices those of which a sampled number differs.
+        faint: of them those that differ by rounding alone.
         rounding: whether no more than a few numbers differ and all of it is below a step of the
             coarser precision (a change too faint for it looks like this), or all went through a
             coarser one.
@@ -29,6 +30,7 @@ class Moved:
 
     relative: float
     parts: frozenset[int]
+    faint: frozenset[int]
     rounding: bool
 
 
@@ -46,18 +48,27 @@ def moved(
     coarse = min(base[0], other[0], key=_COARSEST.index)
     before, after = (_in(coarse, one) for one in (base, other))
     difference = after - before
+    places = by_part(shape, runs)
+    parts = frozenset(part for part, at in places.items() if np.any(difference[at]))
+    return Moved(
+        relative=_relative(before, difference),
+        parts=parts,
+        faint=frozenset(n for n in parts if _rounds(before[places[n]], after[places[n]], coarse)),
+        rounding=_rounds(before, after, coarse),
+    )
+
+
+def _relative(before: Array, difference: Array) -> float:
     size = float(np.sqrt(np.mean(np.square(before)))) if before.size else 0.0
     gone = float(np.sqrt(np.mean(np.square(difference)))) if difference.size else 0.0
-    parts, at = set(), 0
-    for first, count in runs:
-        if np.any(difference[at : at + count]):
-            parts.add(part_of(shape, first))
-        at += count
-    relative = gone / size if size > 0 else float("inf") if gone else 0.0
+    return gone / size if size > 0 else float("inf") if gone else 0.0
+
+
+def _rounds(before: Array, after: Array, coarse: str) -> bool:
+    difference = after - before
     share = float(np.mean(difference != 0)) if difference.size else 0.0
-    few = share <= ROUNDING_SHARE_MAX and relative <= _STEP[coarse]
-    rounding = few or _went_through(before, after)
-    return Moved(relative=relative, parts=frozenset(parts), rounding=rounding)
+    few = share <= ROUNDING_SHARE_MAX and _relative(before, difference) <= _STEP[coarse]
+    return few or _went_through(before, after)
 
 
 def _went_through(before: Array, after: Array) -> bool:

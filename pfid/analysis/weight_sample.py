@@ -5,7 +5,7 @@ in another data type is sampled at the same elements.
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Any, Final
 
@@ -50,11 +50,14 @@ def _spread(first: int, size: int, count: int) -> tuple[tuple[int, int], ...]:
     return tuple((start, BLOCK) for start in starts)
 
 
-def part_of(shape: Sequence[int], first: int) -> int:
-    """Which of stacked matrices an element lies in; 0 for any other tensor."""
-    if len(shape) < 3 or not shape[0]:
-        return 0
-    return first // max(1, prod(shape) // shape[0])
+def by_part(shape: Sequence[int], runs: Sequence[tuple[int, int]]) -> Mapping[int, Array]:
+    """Of stacked matrices the places in a sample of what was sampled of each."""
+    each = max(1, prod(shape[1:])) if len(shape) > 2 else max(1, prod(shape))
+    drawn = [np.arange(first, first + count) // each for first, count in runs]
+    parts = np.concatenate([np.empty(0, np.int64), *drawn])
+    order = np.argsort(parts, kind="stable")
+    found, begins = np.unique(parts[order], return_index=True)
+    return dict(zip(map(int, found), np.split(order, begins[1:]), strict=True)) if runs else {}
 
 
 def numbers(dtype: str, raw: bytes) -> Array:

@@ -4,11 +4,13 @@ An adapter whose names do not fit the class that merges is applied to nothing, a
 checkpoint is the base under a new name: it loads, it answers, and every gate measures the base
 (playbook 3.11). So tensors that the adapter targets must differ from the base and all others must
 not. A difference that rounding explains is none. Of low-rank adapters (LoRA, rsLoRA, DoRA, modules
-saved whole, stacked experts) each target must also differ by what the factors and their scaling
-make: alpha over the rank read as alpha over its root moves everything by one wrong factor.
+saved whole, stacked experts, single experts of a stack) each target must also differ by what the
+factors and their scaling make: alpha over the rank read as alpha over its root moves everything by
+one wrong factor.
 
-Blind spot: by how much other kinds of adapters move a target, a wrong scaling by less than a
-hundredth, and, unless every byte is read, a change between the sampled numbers of a tensor.
+Blind spot: by how much other kinds of adapters move a target (DoRA on single experts of a stack is
+one), a wrong scaling by less than a hundredth, and, unless every byte is read, a change between the
+sampled numbers of a tensor.
 
 When it fires: compare the adapter's names with the modules of the class that merged it, and merge
 again; what other tensors hold must come from the same base (`merge_target_is_training_base`). A

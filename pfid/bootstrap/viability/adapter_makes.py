@@ -13,6 +13,7 @@ from pfid.analysis.adapter_parts import (
     replaced,
     rows_replaced,
 )
+from pfid.analysis.adapter_stack import Part, stacked
 from pfid.analysis.adapter_targets import Place
 from pfid.analysis.weight_sample import Array, is_float, numbers
 from pfid.formats.adapter_scale import adapter_scale
@@ -77,7 +78,28 @@ class AdapterMakes:
         Raises:
             WeightsError: if a file is cut off.
         """
+        if any(place.part is not None for place in places):
+            return list(self._of_parts(tensor, places))
         return [change for place in places for change in self._of(tensor, place)]
+
+    def _of_parts(self, tensor: Tensor, places: Sequence[Place]) -> Iterator[Change]:
+        """Modules of single experts, of which the base keeps a stack: all together make it."""
+        parts = [self._part(place) for place in places]
+        known = [part for part in parts if part is not None]
+        if len(known) == len(parts):
+            yield from stacked(known, tensor.shape, runs_of(tensor)[0])
+
+    def _part(self, place: Place) -> Part | None:
+        """None where it is no plain product of two factors, or not the module of one expert."""
+        parts = self._parts(self._modules[place.module])
+        if place.part is None or {*parts} != {*_FACTORS[0]}:
+            return None
+        a, b = (self._values(parts[name]) for name in _FACTORS[0])
+        scale = self._scale.of(place.module, a.shape[0] if a.ndim == 2 else 0)
+        if scale is None:
+            return None
+        at = {"matrix": place.part, "half": place.half, "halves": place.halves}
+        return Part(a=a, b=b, scale=scale, **at)
 
     def _of(self, tensor: Tensor, place: Place) -> Iterator[Change]:
         module = self._modules[place.module]

@@ -101,7 +101,8 @@ class MergedPair:
         if modules:
             said = self._merge.configured.get("target_parameters")
             parameters = [p for p in said if isinstance(p, str)] if isinstance(said, list) else []
-            return targets_of(modules, names, parameters)
+            stacks = {n: t.shape[0] for n, t in self._tensors.items() if len(t.shape) == 3}
+            return targets_of(modules, names, parameters, stacks)
         wanted = self._merge.targets
         chosen = [n for n in names if (_is_named(n, wanted) if wanted else self._is_matrix(n))]
         return Targets(tensors=dict.fromkeys(chosen, frozenset()))
@@ -170,9 +171,14 @@ class MergedPair:
         if went is None or len(tensor.shape) < 3:
             return
         runs, _ = runs_of(tensor)
-        idle = idle_parts(changes[0], tensor.shape, runs) if changes else frozenset()
+        every = experts or frozenset(range(tensor.shape[0]))
+        idle = idle_parts(changes[0], tensor.shape, runs) & every if changes else frozenset()
         came.idle += len(idle)
-        meant = (experts or frozenset(range(tensor.shape[0]))) - idle
+        meant = every - idle
+        beyond = sorted(went.parts - every - went.faint)
+        if beyond:
+            listed = ", ".join(map(str, beyond[:NAMED_MAX]))
+            came.untouched_changed.append(f"{tensor.name} (experts {listed})")
         if not meant - went.parts:
             return
         where = came.partial if self._makes is not None else came.unreached

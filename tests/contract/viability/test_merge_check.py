@@ -611,20 +611,105 @@ def test_an_adapter_on_stacked_experts_means_each_single_one(made):
     assert count(found, "targets") == 2 * EXPERTS
 
 
-def test_an_adapter_on_single_experts_means_its_part_of_the_stack(made):
+LEAVES = {"gate_proj": (64, 64), "up_proj": (64, 64), "down_proj": (64, 64)}
+SQUARE = {
+    f"{AT}.gate_up_proj": matrix(EXPERTS, 128, 64),
+    f"{AT}.down_proj": matrix(EXPERTS, 64, 64),
+}
+
+
+@pytest.fixture
+def single(made):
+    """An adapter on single experts, what each module makes, and a base that keeps stacks."""
     folder, _, _ = made
-    _, stacked = moe()
-    base = write(folder / "moe", BASE | stacked)
-    of, _ = adapter(folder / "moe-adapter", [f"{AT}.{n}.down_proj" for n in (1, 4)])
+    base = write(folder / "moe", BASE | SQUARE)
+    modules = [f"{AT}.{n}.{leaf}" for n in (1, 4) for leaf in LEAVES]
+    of, deltas = adapter(folder / "moe-adapter", modules)
     run("--record", base, of, code=0)
-    tuned = stacked[f"{AT}.down_proj"].copy()
-    tuned[[1, 4]] *= 1.5
-    whole = write(folder / "whole", BASE | stacked | {f"{AT}.down_proj": tuned})
-    found = changed(of, base, "--merged", whole, code=3)
+    return folder, base, of, {name.removesuffix(".weight"): d for name, d in deltas.items()}
+
+
+def stacks(deltas, *, experts=(1, 4), scale=1.0, into=None, turned=False, in_turn=False):
+    """The stacks that those experts' products make of the base's."""
+    gate_up, down = (values.copy() for values in SQUARE.values())
+    rows = {"gate_proj": slice(64), "up_proj": slice(64, None)}
+    rows = {"gate_proj": slice(0, None, 2), "up_proj": slice(1, None, 2)} if in_turn else rows
+    for n in experts:
+        at = (into or {}).get(n, n)
+        for leaf, place in rows.items():
+            gate_up[at, place] += scale * deltas[f"{AT}.{n}.{leaf}"]
+        product = scale * deltas[f"{AT}.{n}.down_proj"]
+        down[at] += product.T if turned else product
+    return BASE | {f"{AT}.gate_up_proj": gate_up, f"{AT}.down_proj": down}
+
+
+@pytest.mark.parametrize("how", [{}, {"turned": True}, {"in_turn": True}], ids=str)
+@pytest.mark.parametrize("dtype", ["F32", "BF16"])
+def test_an_adapter_on_single_experts_makes_its_part_of_the_stack(single, how, dtype):
+    folder, base, of, deltas = single
+    whole = write(folder / "whole", stacks(deltas, **how), dtype)
+    found = changed(of, base, "--merged", whole, code=0)
+    assert found["reason"] == "as_told", found
+    assert count(found, "right") == count(found, "targets") == 2
+    assert count(found, "idle") == 0
+
+
+@pytest.mark.parametrize(
+    ("how", "reason"),
+    [
+        ({"scale": 0.5}, "wrong_factor"),
+        ({"experts": (1,)}, "some_unchanged"),
+        ({"into": {4: 5}}, "untouched_changed"),
+        ({"into": {1: 4, 4: 1}}, "another_change"),
+        ({"experts": ()}, "nothing_changed"),
+    ],
+    ids=str,
+)
+def test_single_experts_merged_otherwise_fail(single, how, reason):
+    folder, base, of, deltas = single
+    found = changed(of, base, "--merged", write(folder / "m", stacks(deltas, **how)), code=1)
+    assert found["reason"] == reason, found
+    if reason == "wrong_factor":
+        assert count(found, "factor") == pytest.approx(0.5, rel=0.01)
+    if reason == "untouched_changed":
+        assert any(f"{AT}.down_proj (experts 5)" in line for line in found["evidence"])
+
+
+def test_experts_that_no_module_names_may_be_saved_in_another_precision(single):
+    folder, base, of, deltas = single
+    narrow = {
+        name: numbers("BF16", rounded(values, "BF16")).reshape(values.shape)
+        for name, values in stacks(deltas).items()
+    }
+    found = changed(of, base, "--merged", write(folder / "m", narrow))
+    assert found["reason"] == "as_told", found
+
+
+@pytest.mark.parametrize("kept", ["stacks", "single"])
+def test_an_expert_that_the_base_has_not_belongs_nowhere(made, kept):
+    folder, _, _ = made
+    weights = BASE | (SQUARE if kept == "stacks" else moe()[0])
+    base = write(folder / "experts", weights)
+    modules = [f"{AT}.{EXPERTS}.down_proj", Q[0].removesuffix(".weight")]
+    of, deltas = adapter(folder / "one-more", modules)
+    run("--record", base, of, code=0)
+    saved = write(folder / "merged", weights | {Q[0]: weights[Q[0]] + deltas[Q[0]]})
+    found = changed(of, base, "--merged", saved, code=3)
+    assert (found["reason"], count(found, "unmatched")) == ("targets_unmatched", 1), found
+
+
+def test_lengths_of_single_experts_leave_the_amount_untold(single):
+    """DoRA needs whole rows of the base, which for a part of a stack are not read."""
+    folder, base, of, deltas = single
+    held = safetensors.deserialize((of / "adapter_model.safetensors").read_bytes())
+    entries = {n: ("float32", t["shape"], bytes(t["data"])) for n, t in held}
+    lengths = {
+        f"base_model.model.{module}.lora_magnitude_vector": ("float32", (64,), bytes(256))
+        for module in deltas
+    }
+    (of / "adapter_model.safetensors").write_bytes(file_of(entries | lengths))
+    found = changed(of, base, "--merged", write(folder / "m", stacks(deltas)), code=3)
     assert found["reason"] == "amount_untold"
-    tuned[4] = stacked[f"{AT}.down_proj"][4]
-    some = write(folder / "some", BASE | stacked | {f"{AT}.down_proj": tuned})
-    assert changed(of, base, "--merged", some, code=1)["reason"] == "some_unchanged"
 
 
 def test_experts_of_a_whole_save_that_nothing_reached_are_unknown_and_a_layer_of_them_fails(made):

@@ -223,3 +223,91 @@ def test_experts_that_no_token_reached_are_unknown_and_named(adapted, base):
     found = said(folder, base("qwen3_moe"), "--merged", merged(peft, folder))
     assert found["reason"] == "as_told", found
     assert 0 < count(found, "idle") < 8 * 3 * 2
+
+
+WHICH = r".*experts\.(1|5)\.(gate|up|down)_proj"
+
+
+def with_experts():
+    """Two layers of eight experts, each expert's matrices modules of their own."""
+    import torch
+    from torch import nn
+
+    def expert():
+        sizes = {"gate_proj": (48, 40), "up_proj": (48, 40), "down_proj": (40, 48)}
+        return nn.ModuleDict({name: nn.Linear(*size, bias=False) for name, size in sizes.items()})
+
+    def layer():
+        experts = nn.ModuleList([expert() for _ in range(8)])
+        return nn.ModuleDict({"mlp": nn.ModuleDict({"experts": experts})})
+
+    torch.manual_seed(5)
+    return nn.ModuleDict({"layers": nn.ModuleList([layer() for _ in range(2)])})
+
+
+def save_stacked(model, folder, *, turned=False):
+    """One file, experts in stacks as newer classes keep them, or turned."""
+    import torch
+    from safetensors.torch import save_file
+
+    kept = {}
+    for n, layer in enumerate(model["layers"]):
+        at, of = f"model.layers.{n}.mlp.experts", layer["mlp"]["experts"]
+        two = [torch.cat([e["gate_proj"].weight, e["up_proj"].weight]) for e in of]
+        kept[f"{at}.gate_up_proj"] = torch.stack(two)
+        kept[f"{at}.down_proj"] = torch.stack([e["down_proj"].weight for e in of])
+    folder.mkdir()
+    flat = {n: (t.transpose(1, 2) if turned else t).contiguous() for n, t in kept.items()}
+    save_file(flat, folder / "model.safetensors")
+    return folder
+
+
+@pytest.fixture
+def single_experts(world):
+    """PEFT's adapter on two experts that are modules, of a base whose file has them stacked."""
+    import torch
+    from peft import LoraConfig, get_peft_model
+
+    def make(name, *, turned=False, times=1.0, **config):
+        place = world / f"single-{name}"
+        place.mkdir()
+        base = save_stacked(with_experts(), place / "base", turned=turned)
+        peft = get_peft_model(
+            with_experts(), LoraConfig(r=4, lora_alpha=8, target_modules=WHICH, **config)
+        )
+        with torch.no_grad():
+            for parameter in peft.parameters():
+                if parameter.requires_grad:
+                    parameter.add_(torch.randn_like(parameter) * 0.05)
+        peft.save_pretrained(place / "adapter")
+        ran = CliRunner().invoke(
+            main, ["merge-check", "--record", str(base), str(place / "adapter")]
+        )
+        assert ran.exit_code == 0, ran.output
+        for module in peft.modules():
+            if hasattr(module, "scaling") and isinstance(module.scaling, dict):
+                module.scaling = {key: value * times for key, value in module.scaling.items()}
+        made = save_stacked(peft.merge_and_unload(), place / "made", turned=turned)
+        return place / "adapter", base, made
+
+    return make
+
+
+@pytest.mark.parametrize(
+    "how",
+    [{}, {"turned": True}, {"use_rslora": True}, {"alpha_pattern": {r"experts\.5\.up_proj": 3}}],
+    ids=["as it is", "turned", "rslora", "an alpha of its own"],
+)
+def test_an_adapter_on_single_experts_is_held_against_the_stack(how, single_experts, request):
+    adapter, base, made = single_experts(request.node.callspec.id.replace(" ", "-"), **how)
+    found = said(adapter, base, "--merged", made)
+    assert found["reason"] == "as_told", found
+    assert count(found, "modules") == 2 * 2 * 3
+    assert count(found, "right") == count(found, "targets") == 4
+
+
+def test_single_experts_merged_by_another_scaling_fail(single_experts):
+    adapter, base, made = single_experts("half", times=0.5)
+    found = said(adapter, base, "--merged", made)
+    assert found["reason"] == "wrong_factor", found
+    assert count(found, "factor") == pytest.approx(0.5, rel=0.01)

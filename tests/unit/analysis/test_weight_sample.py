@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pfid.analysis.weight_sample import BLOCK, BLOCKS, blocks, is_zero, numbers, part_of, rounded
+from pfid.analysis.weight_sample import BLOCK, BLOCKS, blocks, by_part, is_zero, numbers, rounded
 
 SHAPES = st.lists(st.integers(0, 5000), min_size=0, max_size=4).map(tuple)
 
@@ -34,7 +34,7 @@ def test_both_ends_are_looked_at_and_little_between(size):
 
 def test_every_one_of_stacked_matrices_is_looked_at():
     shape = (128, 64, 96)
-    assert {part_of(shape, first) for first, _ in blocks(shape)} == set(range(128))
+    assert set(by_part(shape, blocks(shape))) == set(range(128))
 
 
 @pytest.mark.full
@@ -68,3 +68,10 @@ def test_zero_of_either_sign_is_zero():
     assert not is_zero("F32", np.array([0.0, 1e-45], np.float32).tobytes())
     assert is_zero("U8", bytes(4))
     assert not is_zero("U8", b"\0\1")
+
+
+def test_a_run_through_several_matrices_is_told_by_matrix():
+    found = by_part((3, 2, 2), ((2, 4), (9, 3)))
+    assert {part: list(at) for part, at in found.items()} == {0: [0, 1], 1: [2, 3], 2: [4, 5, 6]}
+    assert list(by_part((4, 4), ((2, 4),))) == [0]
+    assert by_part((0, 4, 4), ()) == {}
