@@ -25,11 +25,13 @@ class EngineFiles:
     Attributes:
         folder: its package; None if there is none.
         version: "" if nothing says.
+        built: version of its distribution, which tells what it was built for; "" without one.
         plugins: entry points that may replace classes, as ``distribution: name``.
     """
 
     folder: Path | None = None
     version: str = ""
+    built: str = ""
     plugins: tuple[str, ...] = ()
 
 
@@ -38,18 +40,18 @@ def find_engine(place: Path, package: str) -> EngineFiles:
     for folder in (place, place / package):
         if (folder / "model_executor").is_dir():
             beside = folder.absolute().parent
+            found = _VERSION.search(_text(folder / "_version.py"))
+            built = _distribution(beside, package)
             return EngineFiles(
                 folder=folder,
-                version=_version(folder, beside, package),
+                version=found[1] if found is not None else built,
+                built=built,
                 plugins=tuple(_plugins(beside, package)),
             )
     return EngineFiles()
 
 
-def _version(folder: Path, beside: Path, package: str) -> str:
-    found = _VERSION.search(_text(folder / "_version.py"))
-    if found is not None:
-        return found[1]
+def _distribution(beside: Path, package: str) -> str:
     for name in _names(beside):
         if name.startswith(f"{package}-") and name.endswith(".dist-info"):
             told = _METADATA.search(_text(beside / name / "METADATA"))

@@ -6,6 +6,8 @@ implemented" (playbook 3.10, 3.11 check 2). Versions differ in where they look: 
 and its direct children, newer ones every module, and the layer of experts answers by itself. So
 both are read out of the installed code: the rule, and the class that serves this model, with what
 it inherits and what it builds. A search for the word in a file is wrong in both directions.
+Of a class that is written once a platform it is the one of the platform that the build is for, as
+the label of its version says; where that says nothing all platforms must agree.
 
 Blind spot: an engine that was patched when it runs, and quantised layers that take no adapters.
 Source that cannot be followed is unknown, and so is a rule of another shape.

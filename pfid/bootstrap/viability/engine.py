@@ -1,7 +1,8 @@
 """The installed engine asked about a model: by its source, and by itself where it can be run."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -9,6 +10,7 @@ from pfid.adapters.adapter_files import read_adapter
 from pfid.adapters.engine_files import EngineFiles, find_engine, replacing
 from pfid.adapters.source_tree import SourceTree
 from pfid.bootstrap.viability.candidate import Candidate
+from pfid.bootstrap.viability.engine_platforms import DIFFERS, common_facts
 from pfid.formats.engine_source.adapter_keys import AdapterKeys, Fate
 from pfid.formats.engine_source.engine import (
     EngineSource,
@@ -18,6 +20,7 @@ from pfid.formats.engine_source.engine import (
 )
 from pfid.formats.engine_source.expert_rule import ExpertRule
 from pfid.formats.engine_source.module_tree import ModuleTree
+from pfid.formats.engine_source.platforms import PLATFORMS, built_for
 from pfid.spec.ports.engine import AdapterFacts, EngineFacts, MappingFacts
 from pfid.spec.ports.python import PythonAnswer
 from pfid.spec.ports.viability import ModelFacts
@@ -92,23 +95,62 @@ def _look(candidate: Candidate, package: str) -> EngineFiles | EngineFacts:
     return replace(
         files,
         version=files.version or str(said["version"]),
+        built=str(said["version"]),
         plugins=tuple(dict.fromkeys(replacing(points, package))),
     )
 
 
 def _by_source(candidate: Candidate, found: _Found) -> EngineFacts:
+    """The class that serves may be another on each platform; the build tells which it is for."""
     tree = SourceTree(found.files.folder or Path(), found.package)
-    source = EngineSource(found.package, tree.module)
-    version = found.files.version
+    told, on = built_for(found.files.built), partial(_on, candidate, found, tree)
     try:
-        served = source.serving(found.architectures)
+        EngineSource(found.package, tree.module).serving(found.architectures)
     except EngineSourceError as error:
-        return EngineFacts(problem=error.reason, detail=str(error), version=version)
+        if error.reason != DIFFERS:
+            return _problem(error, found)
+        if told:
+            facts = _kept(on, told, found)
+            said = f"{error}; this build is for {told}"
+            return facts if facts.problem else replace(facts, detail=said)
+        return common_facts(dict(_each(on, found)), str(error))
+    return _kept(on, told, found)
+
+
+def _problem(error: EngineSourceError, found: _Found) -> EngineFacts:
+    return EngineFacts(problem=error.reason, detail=str(error), version=found.files.version)
+
+
+def _kept(on: Callable[[str], EngineFacts], platform: str, found: _Found) -> EngineFacts:
+    try:
+        return on(platform)
+    except EngineSourceError as error:
+        return _problem(error, found)
+
+
+def _each(on: Callable[[str], EngineFacts], found: _Found) -> Iterator[tuple[str, EngineFacts]]:
+    """Facts by platform, but for those on which there is no class for the model."""
+    for platform in PLATFORMS:
+        try:
+            yield platform, on(platform)
+        except EngineSourceError as error:
+            if not error.absent:
+                yield platform, _problem(error, found)
+
+
+def _on(candidate: Candidate, found: _Found, tree: SourceTree, platform: str) -> EngineFacts:
+    """What is so under one platform, "" for any.
+
+    Raises:
+        EngineSourceError: if the source does not tell which class serves.
+    """
+    source = EngineSource(found.package, tree.module, platform)
+    served = source.serving(found.architectures)
     rule = source.rule()
     modules = source.model(served, found.config)
     lora = source.lora(served)
     return EngineFacts(
-        version=version,
+        version=found.files.version,
         class_name=served.name,
         order=source.order(served).names,
         lora=lora.supported,

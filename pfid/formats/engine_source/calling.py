@@ -34,6 +34,8 @@ from pfid.formats.python_source.names import ClassRef, External, FunctionRef
 
 GIVEN_DEPTH: Final = 2
 """How deep arguments of arguments are kept; deeper ones would tell instances apart for ever."""
+SETTINGS: Final = "config"
+"""Package of an engine that reads its own settings: no module comes from it."""
 REGISTERED: Final = "init_vllm_registered_model"
 """The engine's own way to build an inner model by the name of its class in the registry."""
 _ITERATING: Final = ("list", "tuple", "set", "reversed", "sorted", "iter")
@@ -150,7 +152,7 @@ class Calling(Core):
     def _run_function(self, function: FunctionRef, call: Call) -> Values:
         if function.name == REGISTERED:
             return self._registered_model(call)
-        if not isinstance(function.node, ast.FunctionDef):
+        if not isinstance(function.node, ast.FunctionDef) or self._is_settings(function.module):
             return THING
         frame = Frame(function.module)
         self._bind(function.node, frame, call, own=False)
@@ -158,7 +160,7 @@ class Calling(Core):
 
     def _run_method(self, method: Method, call: Call, caller: Frame | None) -> Values:
         node = method.function.node
-        if not isinstance(node, ast.FunctionDef):
+        if not isinstance(node, ast.FunctionDef) or self._is_settings(method.function.module):
             return THING
         kinds = {dotted(d) for d in node.decorator_list}
         frame = Frame(method.function.module, owner=method.owner)
@@ -174,6 +176,9 @@ class Calling(Core):
             own = "staticmethod" not in kinds and not isinstance(method.on, ClassRef)
             self._bind(node, frame, call, own=own)
         return self._call_body(node.body, frame)
+
+    def _is_settings(self, module: str) -> bool:
+        return f"{module}.".startswith(f"{self.names.root}.{SETTINGS}.")
 
     def _run_closure(self, closure: Closure, call: Call) -> Values:
         outer: Frame = closure.frame
@@ -246,9 +251,14 @@ class Calling(Core):
     def _call_body(self, body: Sequence[ast.stmt], frame: Frame) -> Values:
         if self._depth > DEPTH_MAX:
             return one(Unseen("calls go too deep"))
+        given, known = (frame.me, dict(frame.local)), self._under_way.setdefault(id(body), [])
+        if given in known:  # again with the same: it would never end here
+            return one(Unseen("a function calls itself"))
         self._depth += 1
+        known.append(given)
         try:
             self._block(body, frame)
         finally:
+            known.pop()
             self._depth -= 1
         return frozenset(frame.returned)

@@ -5,6 +5,7 @@ from typing import Any
 
 from pfid.formats.engine_source.core import ABSENT, Core
 from pfid.formats.engine_source.frames import Frame
+from pfid.formats.engine_source.platforms import several
 from pfid.formats.engine_source.shaping import only
 from pfid.formats.engine_source.values import (
     Known,
@@ -17,7 +18,7 @@ from pfid.formats.engine_source.values import (
     one,
     texts,
 )
-from pfid.formats.python_source.bindings import constant_truth, dotted
+from pfid.formats.python_source.bindings import dotted
 
 
 class Conditions(Core):
@@ -25,7 +26,7 @@ class Conditions(Core):
 
     def truth(self, node: ast.expr, frame: Frame) -> bool | None:
         """Whether a condition holds; None where the configuration does not decide it."""
-        found = constant_truth(node)
+        found = self.names.holds(node)
         if found is not None:
             return found
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
@@ -42,11 +43,7 @@ class Conditions(Core):
         return found
 
     def _several(self, node: ast.BoolOp, frame: Frame) -> bool | None:
-        parts = [self.truth(part, frame) for part in node.values]
-        ending = isinstance(node.op, ast.Or)
-        if any(part is ending for part in parts):
-            return ending
-        return None if None in parts else not ending
+        return several([self.truth(part, frame) for part in node.values], node.op)
 
     def _has(self, node: ast.Call, frame: Frame) -> bool | None:
         """``hasattr`` of a configuration: what the file has is there, its class may have more."""

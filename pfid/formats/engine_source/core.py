@@ -36,6 +36,7 @@ class Core(ABC):
         self._registered = registered
         self._steps = 0
         self._depth = 0
+        self._under_way: dict[int, list[tuple[Made | None, dict[str, Values]]]] = {}
         self._built: dict[Made, dict[str, Values]] = {}
         self._building: dict[Made, dict[str, Values]] = {}
         self._values: dict[ValueRef, Values] = {}

@@ -10,6 +10,7 @@ from pfid.formats.engine_source.expert_rule import ExpertRule, read_rule
 from pfid.formats.engine_source.experts import Experts, judge_experts
 from pfid.formats.engine_source.frames import TooLargeError
 from pfid.formats.engine_source.module_tree import ModuleTree, root_of
+from pfid.formats.engine_source.platforms import deciding
 from pfid.formats.engine_source.registry import Finder, Registry, class_of, read_registry
 from pfid.formats.engine_source.running import Running
 from pfid.formats.python_source.bindings import SourceModule
@@ -21,12 +22,18 @@ NOMINAL: Final = "SupportsLoRA"
 
 
 class EngineSourceError(Exception):
-    """What an engine's source does not tell; ``reason`` is a code."""
+    """What an engine's source does not tell.
 
-    def __init__(self, reason: str, detail: str) -> None:
+    Attributes:
+        reason: a code.
+        absent: whether it has no class where its table names one.
+    """
+
+    def __init__(self, reason: str, detail: str, *, absent: bool = False) -> None:
         """Keep the code beside the words."""
         super().__init__(detail)
         self.reason = reason
+        self.absent = absent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,14 +47,18 @@ class Lora:
 class EngineSource:
     """An engine's source, read as it is needed."""
 
-    def __init__(self, package: str, read: Callable[[str], SourceModule | None]) -> None:
+    def __init__(
+        self, package: str, read: Callable[[str], SourceModule | None], platform: str = ""
+    ) -> None:
         """Nothing is read yet.
 
         Args:
             package: the engine's package.
             read: reads one of its modules (see :class:`pfid.formats.python_source.names.Names`).
+            platform: under which it is read (see :mod:`pfid.formats.engine_source.platforms`); ""
+                leaves open what a platform decides.
         """
-        self._names = Names(package, read)
+        self._names = Names(package, read, deciding(platform))
         self._lineages = Lineages(self._names)
         self._registry: Registry | None = None
 
@@ -81,8 +92,10 @@ class EngineSource:
             )
         found = class_of(self._names, registry, known[0])
         if not isinstance(found, ClassRef):
-            why = found.why if isinstance(found, Unresolved) else "it is no class"
-            raise EngineSourceError("class_unresolved", f"{name} of {module}: {why}")
+            no_class = Unresolved("it is no class")
+            told = found if isinstance(found, Unresolved) else no_class
+            said = f"{name} of {module}: {told.why}"
+            raise EngineSourceError("class_unresolved", said, absent=told.absent)
         return found
 
     def order(self, served: ClassRef) -> Lineage:

@@ -48,7 +48,7 @@ class Gathering(Core):
         return found
 
     def _row(self, node: ast.Tuple | ast.List | ast.Set, frame: Frame) -> Values:
-        if isinstance(node, ast.Set) or any(isinstance(e, ast.Starred) for e in node.elts):
+        if any(isinstance(e, ast.Starred) for e in node.elts):
             return one(Many(frozenset().union(*(self._spread(e, frame) for e in node.elts))))
         return one(Row(tuple(self.value(e, frame) for e in node.elts)))
 
@@ -59,9 +59,11 @@ class Gathering(Core):
         joined = self._joined(node, frame)
         if joined is not None:
             return joined
-        both = self.value(node.left, frame) | self.value(node.right, frame)
-        lists = frozenset(v for v in both if isinstance(v, Many | Row | Table | Unseen))
-        return one(Many(elements(lists))) if lists else THING
+        left, right = self.value(node.left, frame), self.value(node.right, frame)
+        lists = frozenset(v for v in left | right if isinstance(v, Many | Row | Table | Unseen))
+        found = one(Many(elements(lists))) if lists else THING
+        unseen = [frozenset(v for v in side if isinstance(v, Unseen)) for side in (left, right)]
+        return found | unseen[0] | unseen[1] if all(unseen) else found
 
     def _joined(self, node: ast.BinOp, frame: Frame) -> Values | None:
         """What ``|`` of two instances comes to, where their class says so."""

@@ -3,10 +3,19 @@
 from dataclasses import dataclass, field
 from typing import Final
 
+from pfid.formats.engine_source.frames import TooLargeError
 from pfid.formats.engine_source.running import Running
-from pfid.formats.engine_source.values import Known, Row, Table, Values
+from pfid.formats.engine_source.values import Known, Row, Table, Values, one
 from pfid.formats.python_source.lookup import Lineages
-from pfid.formats.python_source.names import ClassRef, Names, Target, Unresolved, ValueRef
+from pfid.formats.python_source.names import (
+    NO_SUCH,
+    ClassRef,
+    FunctionRef,
+    Names,
+    Target,
+    Unresolved,
+    ValueRef,
+)
 
 MODULE: Final = "model_executor.models.registry"
 TABLE: Final = "_VLLM_MODELS"
@@ -57,7 +66,28 @@ def read_registry(names: Names) -> Registry:
 def class_of(names: Names, registry: Registry, architecture: str) -> Target:
     """The class that the registry names for an architecture."""
     module, name = registry.classes[architecture]
-    return names.find(module, name)
+    found = names.find(module, name)
+    made_up = isinstance(found, Unresolved) and found.module == module
+    return _made_up(names, module, name, found) if made_up else found
+
+
+def _made_up(names: Names, module: str, name: str, otherwise: Target) -> Target:
+    """What a module's ``__getattr__`` gives for a name."""
+    maker = names.find(module, "__getattr__")
+    if not isinstance(maker, FunctionRef):
+        return otherwise
+    running = Running(Lineages(names), {}, lambda _: None)
+    try:
+        came = running.given(maker, one(Known(name)))
+    except (TooLargeError, RecursionError):
+        return otherwise
+    classes = [value for value in came if isinstance(value, ClassRef)]
+    if not came:
+        return Unresolved(f"{module} makes {name} up{NO_SUCH}", module)
+    if len(classes) < len(came):
+        return otherwise
+    several = Unresolved(f"{module} makes {name} up on conditions, in {len(came)} ways", module)
+    return classes[0] if len(classes) == 1 else several
 
 
 def finder(names: Names, registry: Registry) -> "Finder":

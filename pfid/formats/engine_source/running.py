@@ -6,6 +6,7 @@ decided, all others go both ways; whatever cannot be followed is ``Unseen``.
 
 import ast
 from collections.abc import Mapping
+from typing import Final
 
 from pfid.formats.engine_source.attributes import Attributes
 from pfid.formats.engine_source.calling import Calling
@@ -23,6 +24,9 @@ from pfid.formats.engine_source.values import (
     Values,
     one,
 )
+from pfid.formats.python_source.names import FunctionRef
+
+_CONDITIONS: Final = (ast.BoolOp, ast.Call, ast.Compare, ast.UnaryOp)
 
 
 class Running(Conditions, Gathering, Attributes, Calling, Statements):
@@ -65,10 +69,17 @@ class Running(Conditions, Gathering, Attributes, Calling, Statements):
             found |= self._called(value, ([], {}, False), Frame(""))
         return frozenset(found)
 
+    def given(self, function: FunctionRef, value: Values) -> Values:
+        """What a function may give back for one argument."""
+        return self._called(function, ([value], {}, False), Frame(""))
+
     def value(self, node: ast.expr, frame: Frame) -> Values:
         """What an expression may come to."""
         self._count()
-        if isinstance(node, ast.Constant):
+        decided = self.names.holds(node) if isinstance(node, _CONDITIONS) else None
+        if decided is not None:
+            found = one(Known(decided))
+        elif isinstance(node, ast.Constant):
             found = one(Known(node.value))
         elif isinstance(node, ast.Name):
             found = self._name(node.id, frame)

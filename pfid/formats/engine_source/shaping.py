@@ -1,7 +1,5 @@
 """Small operations on sets of values."""
 
-import ast
-
 from pfid.formats.engine_source.values import (
     Known,
     Made,
@@ -56,12 +54,3 @@ def plain(default: Values) -> bool:
 def only(values: Values) -> Value | None:
     """The value, if there is just one."""
     return next(iter(values)) if len(values) == 1 else None
-
-
-def relative_to(node: ast.ImportFrom, module: str) -> str:
-    """The module that an import inside a function names."""
-    if not node.level:
-        return node.module or ""
-    parts = module.split(".")
-    base = ".".join(parts[: len(parts) - node.level])
-    return ".".join(part for part in (base, node.module) if part)

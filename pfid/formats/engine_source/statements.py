@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from pfid.formats.engine_source.core import Core
 from pfid.formats.engine_source.frames import Frame
-from pfid.formats.engine_source.shaping import at_place, relative_to
+from pfid.formats.engine_source.shaping import at_place
 from pfid.formats.engine_source.values import (
     NOTHING,
     Closure,
@@ -18,7 +18,7 @@ from pfid.formats.engine_source.values import (
     one,
     texts,
 )
-from pfid.formats.python_source.bindings import dotted
+from pfid.formats.python_source.bindings import dotted, imported_from
 from pfid.formats.python_source.names import External, Target
 
 
@@ -105,7 +105,7 @@ class Statements(Core):
     def _import(self, node: ast.Import | ast.ImportFrom, frame: Frame) -> None:
         for alias in node.names:
             if isinstance(node, ast.ImportFrom) and alias.name != "*":
-                source = relative_to(node, frame.module)
+                source = imported_from(node, self.names.package_of(frame.module))
                 inside = self.names.inside(source)
                 found: Target = (
                     self.names.find(source, alias.name)

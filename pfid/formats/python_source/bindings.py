@@ -7,6 +7,9 @@ from typing import Final
 
 _DEFINES: Final = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 _NEVER_RUN: Final = "TYPE_CHECKING"
+_Test = tuple[ast.expr | None, bool]
+_When = tuple[_Test, ...]
+_NOBODY_KNOWS: Final[_Test] = (None, True)
 
 
 class SourceError(Exception):
@@ -22,12 +25,15 @@ class Binding:
         module: that is imported, or from which the name is; "" for no import.
         attribute: name that is imported from it; "" for the module itself.
         sure: whether it is bound whatever happens.
+        when: otherwise each condition around it, with whether it must hold; None stands for an
+            attempt or a loop, of which nobody knows.
     """
 
     node: ast.AST | None = None
     module: str = ""
     attribute: str = ""
     sure: bool = True
+    when: tuple[tuple[ast.expr | None, bool], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,12 +42,14 @@ class SourceModule:
 
     Attributes:
         name: dotted.
+        package: in which its relative imports begin.
         bound: what each name may be bound to at the end of the module, in order.
         stars: modules whose every name is taken.
         lazy: whether the module makes up attributes when they are asked for.
     """
 
     name: str
+    package: str = ""
     bound: dict[str, tuple[Binding, ...]] = field(default_factory=dict)
     stars: tuple[str, ...] = ()
     lazy: bool = False
@@ -64,9 +72,10 @@ def read_module(name: str, text: str, *, package: bool) -> SourceModule:
         where = f" in line {error.lineno}" if isinstance(error, SyntaxError) else ""
         raise SourceError(f"{name} cannot be parsed{where}") from error
     gathered = _Gathered(name if package else name.rpartition(".")[0])
-    gathered.block(tree.body, sure=True)
+    gathered.block(tree.body, ())
     return SourceModule(
         name=name,
+        package=gathered.package,
         bound={key: tuple(found) for key, found in gathered.bound.items()},
         stars=tuple(gathered.stars),
         lazy="__getattr__" in gathered.bound,
@@ -81,48 +90,43 @@ class _Gathered:
         self.bound: dict[str, list[Binding]] = {}
         self.stars: list[str] = []
 
-    def block(self, body: Sequence[ast.stmt], *, sure: bool) -> None:
+    def block(self, body: Sequence[ast.stmt], when: _When) -> None:
         for statement in body:
-            self._statement(statement, sure=sure)
+            self._statement(statement, when)
 
-    def _statement(self, node: ast.stmt, *, sure: bool) -> None:
+    def _statement(self, node: ast.stmt, when: _When) -> None:
         if isinstance(node, _DEFINES):
-            self._bind(node.name, Binding(node=node, sure=sure))
+            self._bind(node.name, Binding(node=node, sure=not when, when=when))
         elif isinstance(node, ast.Import | ast.ImportFrom):
-            self._import(node, sure=sure)
+            self._import(node, when)
         elif isinstance(node, ast.Assign | ast.AnnAssign):
-            self._assign(node, sure=sure)
+            self._assign(node, when)
         else:
-            for body, runs in branches(node):
-                self.block(body, sure=sure and runs)
+            for body, runs, test in branches(node):
+                self.block(body, when if runs else (*when, test))
 
-    def _assign(self, node: ast.Assign | ast.AnnAssign, *, sure: bool) -> None:
+    def _assign(self, node: ast.Assign | ast.AnnAssign, when: _When) -> None:
         if node.value is None:
             return
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
         for target in targets:
             if isinstance(target, ast.Name):
-                self._bind(target.id, Binding(node=node.value, sure=sure))
+                self._bind(target.id, Binding(node=node.value, sure=not when, when=when))
 
-    def _import(self, node: ast.Import | ast.ImportFrom, *, sure: bool) -> None:
+    def _import(self, node: ast.Import | ast.ImportFrom, when: _When) -> None:
         for alias in node.names:
             if isinstance(node, ast.Import):
                 module = alias.name if alias.asname else alias.name.partition(".")[0]
-                self._bind(alias.asname or module, Binding(module=module, sure=sure))
+                bound = Binding(module=module, sure=not when, when=when)
+                self._bind(alias.asname or module, bound)
                 continue
-            source = self._absolute(node)
+            source = imported_from(node, self.package)
             if alias.name == "*":
                 self.stars.append(source)
             else:
-                bound = Binding(module=source, attribute=alias.name, sure=sure)
+                taken = alias.name
+                bound = Binding(module=source, attribute=taken, sure=not when, when=when)
                 self._bind(alias.asname or alias.name, bound)
-
-    def _absolute(self, node: ast.ImportFrom) -> str:
-        if not node.level:
-            return node.module or ""
-        parts = self.package.split(".")
-        base = ".".join(parts[: len(parts) - node.level + 1])
-        return ".".join(part for part in (base, node.module) if part)
 
     def _bind(self, name: str, binding: Binding) -> None:
         if binding.sure:
@@ -131,26 +135,39 @@ class _Gathered:
             self.bound.setdefault(name, []).append(binding)
 
 
-def branches(node: ast.stmt) -> Iterator[tuple[Sequence[ast.stmt], bool]]:
-    """Blocks of a compound statement, each with whether it surely runs."""
+def imported_from(node: ast.ImportFrom, package: str) -> str:
+    """The module that an import takes names from.
+
+    Args:
+        node: the import.
+        package: in which relative imports of its module begin.
+    """
+    if not node.level:
+        return node.module or ""
+    parts = package.split(".")
+    base = ".".join(parts[: len(parts) - node.level + 1])
+    return ".".join(part for part in (base, node.module) if part)
+
+
+def branches(node: ast.stmt) -> Iterator[tuple[Sequence[ast.stmt], bool, _Test]]:
+    """Blocks of a compound statement: whether each surely runs, and else what must hold for it."""
     if isinstance(node, ast.If):
         taken = constant_truth(node.test)
         if taken is not False:
-            yield node.body, taken is True
+            yield node.body, taken is True, (node.test, True)
         if taken is not True:
-            yield node.orelse, taken is False
+            yield node.orelse, taken is False, (node.test, False)
     elif isinstance(node, ast.Try):
-        yield node.body, False
-        yield from ((handler.body, False) for handler in node.handlers)
-        yield node.orelse, False
-        yield node.finalbody, True
+        attempts = (node.body, *(handler.body for handler in node.handlers), node.orelse)
+        yield from ((body, False, _NOBODY_KNOWS) for body in attempts)
+        yield node.finalbody, True, _NOBODY_KNOWS
     elif isinstance(node, ast.With | ast.AsyncWith):
-        yield node.body, True
+        yield node.body, True, _NOBODY_KNOWS
     elif isinstance(node, ast.For | ast.AsyncFor | ast.While):
-        yield node.body, False
-        yield node.orelse, False
+        yield node.body, False, _NOBODY_KNOWS
+        yield node.orelse, False, _NOBODY_KNOWS
     elif isinstance(node, ast.Match):
-        yield from ((case.body, False) for case in node.cases)
+        yield from ((case.body, False, _NOBODY_KNOWS) for case in node.cases)
 
 
 def constant_truth(test: ast.expr) -> bool | None:

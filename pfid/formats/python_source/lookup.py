@@ -153,7 +153,7 @@ def _body(body: object, name: str, found: list[ast.AST], *, sure: bool) -> None:
             target = statement.target
             value = statement.value if isinstance(target, ast.Name) and target.id == name else None
         else:
-            for inner, runs in branches(statement):
+            for inner, runs, _ in branches(statement):
                 _body(inner, name, found, sure=sure and runs)
         if value is not None:
             if sure:

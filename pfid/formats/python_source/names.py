@@ -9,11 +9,14 @@ from pfid.formats.python_source.bindings import (
     Binding,
     SourceError,
     SourceModule,
+    constant_truth,
     dotted,
     without_none,
 )
 
 STEPS_MAX: Final = 64
+NO_SUCH: Final = " nowhere"
+"""How the words about a name end that a module does not have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +69,11 @@ class Unresolved:
     why: str
     module: str = ""
 
+    @property
+    def absent(self) -> bool:
+        """Whether there is just no such name, as far as anybody can see."""
+        return self.why.endswith(NO_SUCH)
+
 
 Target = ClassRef | FunctionRef | ModuleRef | ValueRef | External | Unresolved
 
@@ -75,23 +83,39 @@ class Names:
 
     Attributes:
         root: the package that the tree is.
+        holds: tells whether a condition holds; None where it cannot.
     """
 
-    def __init__(self, root: str, read: Callable[[str], SourceModule | None]) -> None:
+    def __init__(
+        self,
+        root: str,
+        read: Callable[[str], SourceModule | None],
+        holds: Callable[[ast.expr], bool | None] = constant_truth,
+    ) -> None:
         """Nothing is read yet.
 
         Args:
             root: name of the tree's package.
             read: reads a module; None where the tree has none of the name, and
                 :class:`SourceError` where it has one that cannot be read.
+            holds: see the attribute.
         """
         self.root = root
+        self.holds = holds
         self._read = read
         self._asked: dict[tuple[str, str], Target] = {}
 
     def inside(self, module: str) -> bool:
         """Whether a module belongs to the tree."""
         return module == self.root or module.startswith(f"{self.root}.")
+
+    def package_of(self, module: str) -> str:
+        """In which package relative imports of a module begin."""
+        try:
+            source = self._read(module)
+        except SourceError:
+            source = None
+        return source.package if source is not None else module.rpartition(".")[0]
 
     def find(self, module: str, path: str) -> Target:
         """What a dotted name stands for where a module uses it."""
@@ -138,7 +162,7 @@ class Names:
             return Unresolved(str(error))
         if source is None:
             return Unresolved(f"{module} is not in the tree")
-        bound = without_none(source.bound.get(name, ()))
+        bound = without_none(self._holding(source.bound.get(name, ())))
         if bound:
             return self._one_of(source, name, bound, trail)
         for star in source.stars:
@@ -147,13 +171,25 @@ class Names:
                 return found
         return self._submodule(source, name)
 
+    def _holding(self, bound: tuple[Binding, ...]) -> tuple[Binding, ...]:
+        """Those bindings that stand at the end, as far as their conditions are decided."""
+        kept: list[Binding] = []
+        for one in bound:
+            came = [None if test is None else self.holds(test) for test, _ in one.when]
+            fits = [c is wanted for c, (_, wanted) in zip(came, one.when, strict=True)]
+            if all(fits):
+                kept = [one]
+            elif all(fit or c is None for fit, c in zip(fits, came, strict=True)):
+                kept.append(one)
+        return tuple(kept)
+
     def _through_star(
         self, star: str, name: str, trail: tuple[tuple[str, str], ...]
     ) -> Target | None:
         if not self.inside(star):
             return None if name.startswith("_") else Unresolved(f"{name} may come from {star}.*")
         found = self._name(star, name, trail)
-        return None if isinstance(found, Unresolved) and found.why.endswith(_NO_SUCH) else found
+        return None if isinstance(found, Unresolved) and found.absent else found
 
     def _submodule(self, source: SourceModule, name: str) -> Target:
         try:
@@ -164,7 +200,7 @@ class Names:
             return ModuleRef(below.name)
         if source.lazy:
             return Unresolved(f"{source.name} makes {name} up when it is asked for", source.name)
-        return Unresolved(f"{source.name} binds {name}{_NO_SUCH}")
+        return Unresolved(f"{source.name} binds {name}{NO_SUCH}")
 
     def _one_of(
         self,
@@ -203,9 +239,6 @@ class Names:
         if not binding.attribute:
             return ModuleRef(binding.module)
         return self._name(binding.module, binding.attribute, trail)
-
-
-_NO_SUCH: Final = " nowhere"
 
 
 def _nested(target: ClassRef, name: str) -> Target:

@@ -10,6 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from pfid.adapters.source_tree import SourceTree
+from pfid.formats.engine_source.engine import EngineSource, EngineSourceError
+
 pytestmark = pytest.mark.full
 CHILDREN, WALKS, OLDER = "0.24.0", "0.33.0", "0.11.0"
 DEEPSEEK = {
@@ -97,11 +100,49 @@ def test_a_version_older_than_the_rule_is_unknown_with_what_was_seen(vllm, asked
     assert "has no process_packed_modules_mapping" in "\n".join(verdict.evidence)
 
 
-def test_a_class_that_the_platform_chooses_is_unknown(vllm, asked):
-    config = {**DEEPSEEK, "architectures": ["DeepseekV32ForCausalLM"]}
-    verdict = asked(config, vllm(WALKS))["expert_mapping"]
-    assert verdict.reason == "class_unresolved"
-    assert "on conditions" in "\n".join(verdict.evidence)
+FOUND_LATE = {
+    # what is served on a CUDA build (mapping, support), and whether other builds serve otherwise
+    "DeepseekV32ForCausalLM": ("mapped", "supported", True),  # a file each for CUDA, ROCm, others
+    "FlintForCausalLM": ("mapped", "not_supported", False),  # made up when it is asked for
+    "InklingForCausalLM": ("mapped", "supported", True),  # made up, and another one for ROCm
+}
+
+
+@pytest.mark.parametrize("name", FOUND_LATE)
+def test_a_class_that_is_chosen_or_made_up_is_told_by_what_the_wheel_was_built_for(
+    name, vllm, asked
+):
+    *reasons, chosen = FOUND_LATE[name]
+    verdicts = asked({**DEEPSEEK, "architectures": [name]}, vllm(WALKS))
+    got = [verdicts["expert_mapping"], verdicts["lora_supported"]]
+    assert [v.reason for v in got] == reasons, [v.evidence for v in got]
+    assert ("this build is for cuda" in "\n".join(got[0].evidence)) is chosen
+
+
+@pytest.mark.parametrize(("version", "open_before"), [(CHILDREN, 5), (WALKS, 23)])
+def test_no_class_of_the_registry_is_left_open(version, open_before, vllm):
+    """But for those that run another library's code, and without a platform those it chooses."""
+    tree = SourceTree(vllm(version) / "vllm", "vllm")
+    plain, cuda = EngineSource("vllm", tree.module), EngineSource("vllm", tree.module, "cuda")
+    backend = set(plain.registry.backend)
+    table = {a: c for a, (_, c) in plain.registry.classes.items() if c not in backend}
+    assert len(table) > 250
+    unsettled = [a for a in table if not settled(plain, a)]
+    assert len(unsettled) == open_before
+    assert [a for a in unsettled if not settled(cuda, a)] == []
+
+
+def settled(source, architecture):
+    try:
+        return source.serving([architecture]) is not None
+    except EngineSourceError:
+        return False
+
+
+def test_a_draft_model_that_asks_for_its_own_quantisation_is_followed(vllm, asked):
+    """Which takes the engine's settings through every scheme it knows, and no module."""
+    config = {**DEEPSEEK, "architectures": ["EagleMistralLarge3ForCausalLM"]}
+    assert asked(config, vllm(WALKS))["expert_mapping"].reason == "mapped"
 
 
 @pytest.mark.field_cases
@@ -116,8 +157,6 @@ def test_field_cases_come_out_as_their_classes_say(case, generation, vllm, asked
 @pytest.mark.parametrize("version", [CHILDREN, WALKS])
 def test_only_what_is_needed_is_read(version, vllm, asked, configs, monkeypatch):
     """A few hundred of the tree's thousands of modules, so that an answer takes seconds."""
-    from pfid.adapters.source_tree import SourceTree
-
     read = []
     text = SourceTree._text
     monkeypatch.setattr(SourceTree, "_text", lambda *a: read.append(a[2]) or text(*a))

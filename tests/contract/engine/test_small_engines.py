@@ -264,3 +264,49 @@ def test_the_models_configuration_decides_what_is_built_and_nothing_else(
     place = engine("by_class", models__llama=GATED.replace("CONDITION", condition))
     verdict = asked(config, place)["expert_mapping"]
     assert verdict.reason == ("mapping_missing" if builds else "mapping_not_asked_for")
+
+
+CALLS = """
+import torch.nn as nn
+from vllm.model_executor.layers.fused_moe import FusedMoE
+from vllm.config import settings_of
+from .interfaces import SupportsLoRA
+
+def same(one, two):
+    for key in one:
+        if not same(one[key], two[key]) or not same(two[key], one[key]):
+            return False
+    return True
+
+class LlamaForCausalLM(nn.Module, SupportsLoRA):
+    def __init__(self, *, vllm_config, prefix=""):
+        super().__init__()
+        STATEMENT
+        self.experts = FusedMoE(8)
+"""
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "self.alike = same(vllm_config.one, vllm_config.two)",
+        "self.settings = settings_of(vllm_config)",
+    ],
+    ids=["a function that calls itself twice", "the engine's own settings"],
+)
+def test_what_gives_no_module_hides_none(statement, engine, asked, configs):
+    settings = "def settings_of(config):\n    return SCHEMES[config.kind](settings_of)\n"
+    text = CALLS.replace("STATEMENT", statement)
+    place = engine(
+        "by_walk", models__llama=text, models__mistral="", **{"config/__init__": settings}
+    )
+    config = arch(configs["moe"], "LlamaForCausalLM")
+    assert asked(config, place)["expert_mapping"].reason == "mapped"
+    dense = engine(
+        "by_walk",
+        models__llama=text.replace("FusedMoE(8)", "nn.Identity()"),
+        models__mistral="",
+        **{"config/__init__": settings},
+    )
+    verdict = asked(config, dense)["expert_mapping"]
+    assert verdict.reason == "mapping_not_asked_for", verdict.evidence
