@@ -98,12 +98,12 @@ def check(
         serve=given["serve"] or "",
         environ=os.environ,
     )
-    judged, facts = judge_candidate(candidate, chosen_config(config))
+    found = judge_candidate(candidate, chosen_config(config))
     if as_json:
-        emit_json(viability_json(candidate.name, facts, candidate.plan, judged))
+        emit_json(viability_json(candidate.name, found.facts, found.plan, found.judged))
     else:
-        print_viability(candidate, facts, judged)
-    raise SystemExit(EXITS[ready(judged)])
+        print_viability(candidate, found.facts, found.judged)
+    raise SystemExit(EXITS[ready(found.judged)])
 
 
 @command.command()
@@ -138,12 +138,11 @@ def compare(
             serve=given["serve"] or "",
             environ=os.environ,
         )
-        judged, facts = judge_candidate(candidate, loaded)
-        found.append((candidate.name, facts, judged))
+        found.append((candidate.name, judge_candidate(candidate, loaded)))
     if as_json:
         emit_json(compared_json(found, plan))
     else:
-        print_compared(found, plan)
-    came = {ready(judged) for _, _, judged in found}
+        print_compared([(name, one.facts, one.judged) for name, one in found], plan)
+    came = {ready(one.judged) for _, one in found}
     order = (Outcome.PASS, Outcome.UNKNOWN, Outcome.FAIL)
     raise SystemExit(EXITS[next(outcome for outcome in order if outcome in came)])

@@ -2,9 +2,10 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import Any, Final
 
-from pfid.bootstrap.stage_judging import Judged
+from pfid.bootstrap.viability.judging import Candidacy, Judged
 from pfid.cli.shapes import verdict_json, verdicts_json
 from pfid.domain.model import ModelShape
 from pfid.domain.outcome import Outcome
@@ -16,6 +17,7 @@ from pfid.spec.ports.viability import ModelFacts
 GIB: Final = 1 << 30
 FIT: Final = "fits_for_training"
 LOW, HIGH = "_low", "_high"
+FUSED: Final = "fused"
 
 
 def viability_json(
@@ -121,15 +123,19 @@ COLUMNS: Final = {
 """The playbook's checks of a base, in its order (3.11)."""
 
 
-def compared_json(found: Compared, plan: Plan) -> dict[str, Any]:
-    """The object that ``pfid viability compare --json`` prints."""
-    return {"plan": plan, "models": [_compared(*of, plan) for of in found]}
+def compared_json(found: Sequence[tuple[str, Candidacy]], plan: Plan) -> dict[str, Any]:
+    """The object that ``pfid viability compare --json`` prints.
+
+    What the interpreter answered of kernels is each model's own, and no part of the common plan.
+    """
+    common = {f.name: getattr(plan, f.name) for f in fields(plan) if f.name != FUSED}
+    return {"plan": common, "models": [_compared(*of) for of in found]}
 
 
-def _compared(name: str, facts: ModelFacts, judged: Sequence[Judged], plan: Plan) -> dict[str, Any]:
-    shown = viability_json(name, facts, plan, judged)
+def _compared(name: str, one: Candidacy) -> dict[str, Any]:
+    shown = viability_json(name, one.facts, one.plan, one.judged)
     kept = {key: value for key, value in shown.items() if key != "plan"}
-    return {**kept, "conclusion": conclusion(judged)}
+    return {**kept, FUSED: one.plan.fused, "conclusion": conclusion(one.judged)}
 
 
 def conclusion(judged: Sequence[Judged]) -> str:

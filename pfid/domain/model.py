@@ -23,6 +23,8 @@ ATTENDING = frozenset({Mixer.FULL, Mixer.SLIDING, Mixer.CHUNKED, Mixer.SPARSE, M
 """Mixers with attention over positions."""
 RECURRENT = frozenset({Mixer.DELTA, Mixer.MAMBA, Mixer.CONV, Mixer.HYBRID})
 """Mixers with a state that runs along the sequence, for which fused kernels exist."""
+FUSING = frozenset({Mixer.DELTA, Mixer.MAMBA, Mixer.HYBRID})
+"""Those of them that keep several times more without their fused kernels."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,7 +28,7 @@ from typing import Final
 from pfid.analysis.memory.account import Account, account
 from pfid.analysis.memory.bounds import Bytes
 from pfid.analysis.memory.recurrent import is_accounted
-from pfid.domain.model import Layer, Mixer, ModelShape
+from pfid.domain.model import FUSING, Layer, Mixer, ModelShape
 from pfid.domain.training_plan import Loss, Method, Plan
 from pfid.domain.weights import Weights
 from pfid.spec import (
@@ -106,15 +106,11 @@ HAS: Final = KernelFacts(
     transformers="5.24.0",
     needed=("fla:chunk_gated_delta_rule", "causal_conv1d:causal_conv1d_fn"),
 )
-FUSING: Final = (Mixer.DELTA, Mixer.MAMBA, Mixer.HYBRID)
-"""Mixers that keep several times more without their fused kernels."""
 KERNELS: Final = {
     True: "of fused kernels, which the training interpreter has",
     False: "of code without fused kernels, which the training interpreter lacks",
     None: "of both with fused kernels and without: --python names the interpreter that decides",
 }
-ONE_TOKEN: Final = ("update", "recurrent")
-"""Words in the names of kernels that serve one token at a time, which training never does."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,7 +136,7 @@ def observe(world: World) -> Seen:
     """Read; never decide."""
     facts, plan = world.model.facts(), world.plan.facts()
     if facts.shape is not None and facts.shape.count(*FUSING):
-        plan = replace(plan, fused=_fused(world.kernels.facts()))
+        plan = replace(plan, fused=world.kernels.facts().fused)
     return Seen(
         problem=facts.problem,
         shape=facts.shape,
@@ -148,14 +144,6 @@ def observe(world: World) -> Seen:
         plan=plan,
         detail=facts.detail,
     )
-
-
-def _fused(kernels: KernelFacts) -> bool | None:
-    """Whether training has the kernels that scan; a convolution's own changes little."""
-    if kernels.problem or not kernels.needed:
-        return None
-    missing = [name for name, _ in kernels.missing if not name.startswith("causal_conv1d")]
-    return all(any(word in name for word in ONE_TOKEN) for name in missing)
 
 
 def judge(seen: Seen, limits: Limits) -> Verdict:

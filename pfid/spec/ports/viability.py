@@ -1,10 +1,14 @@
 """Subjects of the checks before a base model is chosen."""
 
 from dataclasses import dataclass, field
+from typing import Final
 
 from pfid.domain.model import ModelShape
 from pfid.domain.training_plan import Plan
 from pfid.domain.weights import Weights
+
+_ONE_TOKEN: Final = ("update", "recurrent")
+"""Words in the names of kernels that serve one token at a time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +51,17 @@ class KernelFacts:
     needed: tuple[str, ...] = ()
     missing: tuple[tuple[str, str], ...] = ()
     boundaries: bool = False
+
+    @property
+    def fused(self) -> bool | None:
+        """Whether training has the kernels that scan; None if nobody says.
+
+        A convolution's own changes little, and training never serves one token at a time.
+        """
+        if self.problem or not self.needed:
+            return None
+        missing = [name for name, _ in self.missing if not name.startswith("causal_conv1d")]
+        return all(any(word in name for word in _ONE_TOKEN) for name in missing)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -401,6 +402,58 @@ def test_models_stand_side_by_side_each_with_its_own_verdict(tmp_path):
     assert reasons["small"] in ("fits", "fits_with_chunked_loss")
     run("compare", large, "--gpu-memory", "8GiB", code=1)
     run("compare", broken, "--gpu-memory", "8GiB", code=3)
+
+
+HYBRID = LLAMA | {
+    "architectures": ["StripesForCausalLM"],
+    "model_type": "stripes",
+    "num_hidden_layers": 4,
+    "layer_types": ["linear_attention", "linear_attention", "linear_attention", "full_attention"],
+    "linear_num_key_heads": 4,
+    "linear_num_value_heads": 8,
+    "linear_key_head_dim": 16,
+    "linear_value_head_dim": 16,
+    "linear_conv_kernel_dim": 4,
+}
+
+
+@pytest.fixture
+def interpreter(tmp_path, monkeypatch):
+    """A training interpreter whose transformers looks for a kernel of this package's own."""
+    place = tmp_path / "installed"
+    models = place / "transformers" / "models" / "stripes"
+    models.mkdir(parents=True)
+    (place / "transformers" / "__init__.py").write_text("")
+    text = (
+        "@use_kernel_func_from_hub_with_fallback('chunk_rule', 'stripes_kernels')\ndef f(): ...\n"
+    )
+    (models / "modeling_stripes.py").write_text(text)
+    monkeypatch.setenv("PYTHONPATH", str(place))
+
+    def has(*functions):
+        (place / "stripes_kernels").mkdir(exist_ok=True)
+        text = "".join(f"def {name}(): ...\n" for name in functions)
+        (place / "stripes_kernels" / "__init__.py").write_text(text)
+
+    return has
+
+
+@pytest.mark.parametrize(("functions", "fused"), [(["chunk_rule"], True), ([], False)])
+def test_the_plan_says_what_the_interpreter_answered_of_kernels(
+    tmp_path, interpreter, functions, fused
+):
+    interpreter(*functions)
+    hybrid, dense = write(tmp_path / "hybrid", HYBRID), write(tmp_path / "dense")
+    body, verdicts = report(hybrid, "--python", sys.executable)
+    assert verdicts["hybrid_needs_kernel"]["reason"].startswith("kernels_")
+    assert body["plan"]["fused"] is fused
+    assert report(hybrid)[0]["plan"]["fused"] is None
+    run_ = run(
+        "compare", hybrid, dense, "--gpu-memory", "8GiB", "--python", sys.executable, "--json"
+    )
+    shown = json.loads(run_.stdout)
+    assert {m["name"]: m["fused"] for m in shown["models"]} == {"hybrid": fused, "dense": None}
+    assert "fused" not in shown["plan"]
 
 
 def card(tmp_path, **said):
