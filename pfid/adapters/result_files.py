@@ -142,9 +142,12 @@ class _File:
         progress = partial(self.reader.progress, self.path)
         lines = ResultLines(self.path, stream, self.how.line_max_bytes, self._refuse, progress)
         data = lines.begin()
-        if isinstance(data, list):
+        if isinstance(data, list) and lines.alone():
             return self._lines(lines.listed(data))
         if self._is("inspect", inspect_log.is_log(data)):
+            lines.refuse_rest(
+                "after_a_log", "a file holds one log of inspect-ai: give each its own"
+            )
             return self._inspect(data)
         if self._is("lm_eval", lm_eval.is_sample(data)):
             return self._lm_eval(lines.values())

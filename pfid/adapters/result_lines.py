@@ -4,6 +4,7 @@ import json
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from gzip import BadGzipFile
+from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
@@ -56,19 +57,41 @@ class ResultLines:
             data, self._lines = self._whole(), iter(())
         return data
 
+    def alone(self) -> bool:
+        """Whether nothing but blanks follows the first line: else that is not the whole file."""
+        for blanks, line in enumerate(self._lines):
+            if line is None or line.strip():
+                self._lines = chain([b""] * blanks, (line,), self._lines)
+                return False
+        return True
+
     def values(self) -> Iterator[Value]:
-        """Every line that holds a value."""
-        for number, line in enumerate(
-            (x for part in ((self.first,), self._lines) for x in part), 1
-        ):
-            self._progress(number)
+        """Every line that holds a value; of a list of objects, every entry."""
+        more = 0
+        for number, line in enumerate(chain((self.first,), self._lines), 1):
+            self._progress(number + more)
             place = f"{self._path.name}:{number}"
             if line is not None and not line.strip():
                 continue
             try:
-                yield place, number, _parsed(line, self._limit)
+                value = _parsed(line, self._limit)
             except RecordError as error:
                 self._refuse(place, error)
+                continue
+            if not _is_batch(value):
+                yield place, number + more, value
+                continue
+            yield f"{place}[0]", number + more, value[0]
+            for at, one in enumerate(value[1:], 1):
+                more += 1
+                self._progress(number + more)
+                yield f"{place}[{at}]", number + more, one
+
+    def refuse_rest(self, reason: str, detail: str) -> None:
+        """Refuse every line after the first that is not blank."""
+        for number, line in enumerate(self._lines, 2):
+            if line is None or line.strip():
+                self._refuse(f"{self._path.name}:{number}", RecordError(reason, detail))
 
     def listed(self, data: Iterable[Any]) -> Iterator[Value]:
         """Every entry of a file that is one list."""
@@ -115,6 +138,10 @@ class ResultLines:
             more = self._stream.readline(SKIP_BYTES)
             if not more or more.endswith(b"\n"):
                 return
+
+
+def _is_batch(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(x, dict) for x in value)
 
 
 def _parsed_or_none(line: bytes) -> Any:

@@ -105,6 +105,43 @@ def test_a_list_of_records_and_a_byte_order_mark_are_read(tmp_path):
     assert len(read(path).records) == 4
 
 
+@pytest.mark.parametrize("format_", ["auto", "json_lines"])
+def test_a_list_on_each_line_is_read_to_its_last_record(tmp_path, format_):
+    path = tmp_path / "r.jsonl"
+    path.write_bytes(lines(GOOD[:2], b"", GOOD[2:3], GOOD[3], [1], []))
+    log = read(path, format=format_)
+    assert [r.item for r in log.records] == ["0", "1", "2", "3"]
+    assert [r.place for r in log.records] == ["r.jsonl:1[0]", "r.jsonl:1[1]", "r.jsonl:3[0]",
+                                              "r.jsonl:4"]  # fmt: skip
+    assert why(log) == [("r.jsonl:5", "not_an_object"), ("r.jsonl:6", "not_an_object")]
+    path.write_bytes(lines(*(GOOD[:2] for _ in range(3))))
+    with pytest.raises(ResultFileError, match="more than 5"):
+        read(path, max_records=5)
+
+
+def test_records_of_lists_that_have_no_id_are_numbered_apart(tmp_path):
+    path = tmp_path / "r.jsonl"
+    path.write_bytes(lines([{"output": "a"}, {"output": "b"}], {"output": "c"}))
+    items = [r.item for r in read(path, fields=Fields(item="#")).records]
+    assert len(set(items)) == 3
+
+
+def test_a_list_with_blank_lines_behind_it_is_the_whole_file(tmp_path):
+    path = tmp_path / "r.jsonl"
+    path.write_bytes(lines(GOOD) + b"\n  \n")
+    assert next(r.place for r in read(path).records) == "r.jsonl[0]"
+
+
+def test_what_follows_a_log_on_its_line_is_refused_and_not_lost(tmp_path):
+    path = tmp_path / "both.jsonl"
+    log = {"version": 2, "status": "success", "eval": {"task": "a"}, "samples": [],
+           "plan": {}, "results": {}}  # fmt: skip
+    path.write_bytes(lines(log, b"", log, b"{broken"))
+    assert why(read(path)) == [("both.jsonl:3", "after_a_log"), ("both.jsonl:4", "after_a_log")]
+    path.write_bytes(lines(log) + b"\n")
+    assert why(read(path)) == []
+
+
 def test_an_empty_file_holds_nothing_and_nothing_bad(tmp_path):
     path = tmp_path / "r.jsonl"
     path.touch()
@@ -159,3 +196,12 @@ def test_a_folder_without_logs_or_with_two_runs_of_a_task_is_refused(tmp_path):
         (tmp_path / f"samples_sums_{date}.jsonl").touch()
     with pytest.raises(ConfigError, match="several runs of sums"):
         files_of((tmp_path,))
+
+
+def test_a_folder_gives_logs_of_inspect_in_either_form(tmp_path):
+    (tmp_path / "a.eval").touch()
+    (tmp_path / "logs").mkdir()
+    log = {"version": 2, "status": "success", "eval": {"task": "b"}}
+    (tmp_path / "logs" / "b.json").write_text(json.dumps(log, indent=2))
+    (tmp_path / "results_1.json").write_text('{"results": {}, "version": 2}')
+    assert files_of((tmp_path,)) == [tmp_path / "a.eval", tmp_path / "logs" / "b.json"]
