@@ -14,7 +14,7 @@ from pfid.cli.finite import FiniteRange
 from pfid.cli.nd_options import counted_from, nd_options
 from pfid.cli.output import emit_json, error
 from pfid.cli.trace_accounting import StepWork
-from pfid.cli.trace_averages import report_of_averages
+from pfid.cli.trace_averages import UNSURE, report_of_averages
 from pfid.cli.trace_diff import diff_report, print_diff
 from pfid.cli.trace_reading import ReadTrace, TraceError, read_file
 from pfid.cli.trace_report import Asked, report_of
@@ -84,7 +84,8 @@ def read(files: tuple[str, ...], as_json: bool, by: str | None, **given: Any) ->
     """Print kernels and classes of device time, one FILE a rank; tables of key_averages too.
 
     Exit codes: 0 fine, 1 an --expect is not met or a flag did not take, 2 usage, 3 a file has no
-    device rows or cannot be read, or an --expect or --flag cannot be judged.
+    device rows or cannot be read, a table's rows are not all kernels, or an --expect or --flag
+    cannot be judged.
     """
     wall: float | None = given["wall"]
     asked = Asked(
@@ -184,6 +185,7 @@ def _status(reports: list[dict[str, Any]], unread: int, flags: Sequence[str]) ->
     if Outcome.FAIL.value in outcomes:
         return Exit.FAILED
     blind = unread or any(not report["kernels"] for report in reports)
+    blind = blind or any(note["code"] in UNSURE for report in reports for note in report["notes"])
     blind = blind or any(not _flags(report) for report in reports if flags)
     return Exit.UNKNOWN if blind or Outcome.UNKNOWN.value in outcomes else Exit.OK
 

@@ -1,7 +1,7 @@
 """What ``pfid trace`` says of a ``key_averages`` table; what it cannot know is null."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 from pfid.analysis.kernel_closure import LOW_CLOSURE
 from pfid.analysis.nd_accounting import account
@@ -11,9 +11,16 @@ from pfid.cli.trace_reading import ReadAverages
 from pfid.cli.trace_report import Asked, capability_text, identity_json, us
 from pfid.domain.kernel import KernelClass, KernelIdentity
 from pfid.formats.kernel_names.identity import identify
-from pfid.formats.trace.key_averages import AverageRow, Averages, key_of
+from pfid.formats.trace.key_averages import (
+    ROUNDING_SHARE,
+    AverageRow,
+    Averages,
+    key_of,
+)
 
 EVIDENCE_SHOWN = 3
+UNSURE: Final = frozenset({"footer_exceeded"})
+"""Notes with which the figures of a table are not those of its kernels."""
 
 
 def report_of_averages(read: ReadAverages, asked: Asked) -> dict[str, Any]:
@@ -102,6 +109,21 @@ def _kernel(row: AverageRow, identity: KernelIdentity, total_ns: int) -> dict[st
     }
 
 
+def _footer_notes(table: Averages) -> Iterator[Note]:
+    share = table.footer_share
+    if share is not None and table.exceeds_footer:
+        yield (
+            "footer_exceeded",
+            (
+                f"the rows of kernels sum to {share:.1%} of the total below the table: annotations"
+                " are among them that cannot be told apart; print the table without row_limit, or"
+                " give the trace"
+            ),
+        )
+    elif share is not None and share < 1 - ROUNDING_SHARE:
+        yield "footer_differs", f"the rows shown are {share:.1%} of the total below the table"
+
+
 def _notes(table: Averages, share: float | None) -> Iterator[Note]:
     if table.cut:
         yield "cut", "the table has no closing rule; what follows holds for the rows before"
@@ -124,11 +146,7 @@ def _notes(table: Averages, share: float | None) -> Iterator[Note]:
                 " only device rows are counted"
             ),
         )
-    if table.footer_ns and abs(total_ns / table.footer_ns - 1) > 0.01:
-        yield (
-            "footer_differs",
-            f"the rows shown are {total_ns / table.footer_ns:.1%} of the total below the table",
-        )
+    yield from _footer_notes(table)
     if share is not None and share > 1:
         yield "sum_over_wall", f"rows sum to {share:.1%} of the wall clock given"
     if share is not None and share < LOW_CLOSURE:

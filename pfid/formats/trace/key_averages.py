@@ -2,7 +2,8 @@
 
 It lists an operator of the host and the kernels that it launched, each with the same device time,
 so its sum is about twice the truth (playbook 3.4). Device rows are those without any time on the
-host; those that bear the name of a row of the host are its annotations and no work.
+host. Annotations among them are no work: they bear the name of a row of the host, or, where
+``row_limit`` cut that off, a name that torch gives to its own.
 """
 
 import re
@@ -18,7 +19,14 @@ _RULE: Final = re.compile(r"-{4,}(?:  -{4,})+")
 _FOOTER: Final = re.compile(r"Self (?!CPU)(\w+) time total: (\S+)")
 _FLOPS: Final = {"FLOPs": 1.0, "KFLOPs": 1e3, "MFLOPs": 1e6, "GFLOPs": 1e9, "TFLOPs": 1e12}
 _SELF: Final = re.compile(r"Self (?!CPU)(?!.*Mem)(\w+)")
+_ANNOTATION: Final = re.compile(
+    r"ProfilerStep[*#]|Optimizer\.(?:step|zero_grad)#|enumerate\(DataLoader\)#|(?:nccl|gloo|mpi|ucc):"
+    r"|DistributedDataParallel\.|FullyShardedDataParallel\.|FSDP::|Torch-Compiled Region|## Call "
+)
+"""How the annotations begin that torch itself puts on the device."""
 NO_VALUE: Final = "--"
+ROUNDING_SHARE: Final = 0.01
+"""By how much the sum of rounded rows may differ from the total below them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +72,17 @@ class Averages:
         """Floating-point operations recorded (``with_flops``); None if none were."""
         known = [row.flops for row in self.host if row.flops is not None]
         return sum(known) if known else None
+
+    @property
+    def footer_share(self) -> float | None:
+        """Device rows over the total below the table; None without one of them."""
+        total_ns = sum(row.self_device_ns for row in self.device)
+        return total_ns / self.footer_ns if self.footer_ns and total_ns else None
+
+    @property
+    def exceeds_footer(self) -> bool:
+        """Device rows add up to more than the total below them: some are annotations."""
+        return (self.footer_share or 0.0) > 1 + ROUNDING_SHARE
 
     def doubles(self) -> tuple[tuple[AverageRow, AverageRow], ...]:
         """Return operators with a kernel of exactly their calls and device time."""
@@ -141,9 +160,10 @@ def _sorted_out(
     host = [row for row in rows if row.host_ns or row.self_host_ns or not row.self_device_ns]
     names = {row.name for row in host}
     mine = [row for row in rows if row not in host]
+    no_work = [row for row in mine if row.name in names or _ANNOTATION.match(row.name)]
     return Averages(
-        device=tuple(row for row in mine if row.name not in names),
-        annotations=tuple(row for row in mine if row.name in names),
+        device=tuple(row for row in mine if row not in no_work),
+        annotations=tuple(no_work),
         host=tuple(host),
         device_column=_device_column(columns) is not None,
         footer_ns=footer_ns,

@@ -313,6 +313,30 @@ CONFIG = {
 PARAMETERS = 3 * (4 * 64 * 64 + 3 * 64 * 128) + 64 * 1_000
 
 
+def averages(path, *rows, total="9.000s"):
+    """A key_averages table as a row limit leaves it: no row of the host, two of kernels."""
+    head = ("Name", "Self CPU", "CPU total", "Self CUDA", "CUDA total", "# of Calls")
+    kernels = (("fmha_sm80", "6.000s", "30"), ("gemm", "3.000s", "60"))
+    cells = [
+        (name, "0.000us", "0.000us", time, time, calls) for name, time, calls in rows + kernels
+    ]
+    rule = "  ".join("-" * 14 for _ in head)
+    text = [rule, "  ".join(head), rule, *("  ".join(one) for one in cells), rule]
+    path.write_text("\n".join([*text, f"Self CUDA time total: {total}"]))
+    return path
+
+
+def test_annotations_that_a_table_cannot_tell_apart_are_no_clean_answer(tmp_path):
+    known = averages(tmp_path / "known", ("ProfilerStep*", "10.000s", "1"))
+    body, notes = report(known)
+    assert body["sum_us"] == 9_000_000
+    assert "footer_exceeded" not in notes
+    _, notes = report(averages(tmp_path / "own", ("my forward", "10.000s", "1")), code=3)
+    assert "211.1%" in notes["footer_exceeded"]
+    _, notes = report(averages(tmp_path / "few", total="20.000s"))
+    assert "45.0%" in notes["footer_differs"]
+
+
 def test_what_a_step_achieved_by_its_parameters_stands_beside_the_kernels(trace, tmp_path):
     (tmp_path / "config.json").write_text(json.dumps(CONFIG))
     file = trace(*steps(0, 100), row(FMHA, 0, 60), row(GEMM, 100, 90))

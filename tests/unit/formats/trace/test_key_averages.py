@@ -1,5 +1,7 @@
 """A printed table gives its device rows once, with the evidence that the rest repeats them."""
 
+import pytest
+
 from pfid.domain.kernel import DeviceCategory
 from pfid.formats.trace.key_averages import key_of, read_averages, time_ns
 
@@ -97,3 +99,46 @@ def test_times_carry_their_unit():
 def test_a_name_with_wide_gaps_in_it_is_still_one_name():
     table = read_averages(TABLE.replace("aten::mm", "two  words"))
     assert "two  words" in [one.name for one in table.host]
+
+
+def limited(*more):
+    """A table whose row limit has cut off the rows of the host."""
+    kernels = [
+        row("fmha_cutlassB_sm80", "0.000us", "6.000s", 30),
+        row("gemm", "0.000us", "3.000s", 60),
+    ]
+    return "\n".join(
+        [RULE, line(*COLUMNS, *MORE), RULE, *more, *kernels, RULE, "Self CUDA time total: 9.000s"]
+    )
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "ProfilerStep*",
+        "ProfilerStep#12",
+        "Optimizer.step#AdamW.step",
+        "Optimizer.zero_grad#AdamW.zero_grad",
+        "nccl:all_reduce",
+        "Torch-Compiled Region: 0/0",
+        "## Call CompiledFxGraph fx...",
+    ],
+)
+def test_an_annotation_whose_host_row_is_cut_off_is_known_by_its_name(name):
+    table = read_averages(limited(row(name, "0.000us", "10.000s", 1)))
+    assert [one.name for one in table.annotations] == [name]
+    assert [one.self_device_ns for one in table.device] == [6_000_000_000, 3_000_000_000]
+    assert table.footer_share == 1
+    assert not table.exceeds_footer
+
+
+def test_an_annotation_of_the_users_own_shows_in_the_sum():
+    table = read_averages(limited(row("my forward", "0.000us", "10.000s", 1)))
+    assert table.exceeds_footer
+    assert not read_averages(limited(row("small", "0.000us", "0.050s", 1))).exceeds_footer
+
+
+@pytest.mark.parametrize("name", ["ncclDevKernel_AllReduce_Sum_bf16", "void Optimizer_step<4>()"])
+def test_a_kernel_that_is_called_nearly_so_is_a_kernel(name):
+    table = read_averages(limited(row(name, "0.000us", "1.000us", 1)))
+    assert name in [one.name for one in table.device]
