@@ -25,11 +25,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Final
 
-from pfid.analysis.memory.account import Account, account
+from pfid.analysis.memory.account import account
 from pfid.analysis.memory.bounds import Bytes
-from pfid.analysis.memory.recurrent import is_accounted
+from pfid.analysis.memory.room import Room, of_card, room_for
+from pfid.analysis.memory.told import figures_of, lines_of
 from pfid.domain.model import FUSING, Layer, Mixer, ModelShape
-from pfid.domain.training_plan import Loss, Method, Plan
+from pfid.domain.training_plan import Loss, Plan
 from pfid.domain.weights import Weights
 from pfid.spec import (
     Answers,
@@ -93,11 +94,6 @@ ANSWERS: Final = Answers(
         **MODEL_ANSWERS,
     }
 )
-BY_PEAK: Final = (
-    *("fits", "fits_with_chunked_loss", "does_not_fit"),
-    *("too_close", "kernels_decide", "recurrent_unmeasured"),
-)
-"""Answers that the peak gave."""
 WHOLE: Final = replace(PLAN, loss=Loss.WHOLE)
 LONG: Final = replace(PLAN, sequence=65536)
 CHUNKED: Final = "fits_with_chunked_loss"
@@ -106,11 +102,6 @@ HAS: Final = KernelFacts(
     transformers="5.24.0",
     needed=("fla:chunk_gated_delta_rule", "causal_conv1d:causal_conv1d_fn"),
 )
-KERNELS: Final = {
-    True: "of fused kernels, which the training interpreter has",
-    False: "of code without fused kernels, which the training interpreter lacks",
-    None: "of both with fused kernels and without: --python names the interpreter that decides",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,20 +144,20 @@ def judge(seen: Seen, limits: Limits) -> Verdict:
         code = seen.problem if seen.problem in ANSWERS.sentences else "no_model"
         said = ""
         if seen.weights.size_bytes > usable:
-            code, said = "weights_do_not_fit", _room(seen, seen.weights.size_bytes)
+            code, said = "weights_do_not_fit", of_card(seen.plan, seen.weights.size_bytes)
         return ANSWERS.say(code, said, evidence=(seen.detail,) if seen.detail else ())
-    found = account(seen.shape, seen.weights, seen.plan)
-    code = _code(seen, found, usable, limits)
-    details = [seen.shape.quantised if code == "quantised" else _measured(code, seen, found)]
-    return ANSWERS.say(code, *details, figures=_figures(found), evidence=_evidence(seen, found))
+    room = room_for(seen.shape, seen.weights, seen.plan, usable)
+    code = _code(room, limits)
+    said = seen.shape.quantised if code == "quantised" else room.said(code)
+    return ANSWERS.say(code, said, figures=figures_of(room.found), evidence=lines_of(room))
 
 
-def _code(seen: Seen, found: Account, usable: float, limits: Limits) -> str:
-    weights, shape = seen.weights, seen.shape
+def _code(room: Room, limits: Limits) -> str:
+    weights, found = room.weights, room.found
     lost = weights.missing > 0 and (weights.on_disk > 0 or weights.pointers > 0)
     doubts = (
-        ("quantised", shape is not None and bool(shape.quantised)),
-        ("weights_do_not_fit", _weights_at_least(seen, found) > usable),
+        ("quantised", bool(room.shape.quantised)),
+        ("weights_do_not_fit", room.weights_at_least > room.usable_bytes),
         ("weights_are_pointers", weights.pointers > 0),
         ("shards_missing", lost),
         ("shards_outside", weights.outside > 0),
@@ -175,99 +166,7 @@ def _code(seen: Seen, found: Account, usable: float, limits: Limits) -> str:
         ("shapes_unknown", found.peak is None),
         ("measurement_contradicts", found.contradicted),
     )
-    return next((code for code, holds in doubts if holds), None) or _by_peak(seen, found, usable)
-
-
-def _measured(code: str, seen: Seen, found: Account) -> str:
-    """How much of how much, where that decided."""
-    if code == "weights_do_not_fit":
-        return _room(seen, _weights_at_least(seen, found))
-    if code not in BY_PEAK or found.peak is None:
-        return ""
-    return _room(seen, found.peak.whole.low, found.peak.whole.high)
-
-
-def _room(seen: Seen, *needed: float) -> str:
-    ends = " to ".join(dict.fromkeys(f"{size / GIB:.1f}" for size in needed))
-    return f"{ends} GiB of {seen.plan.gpu_memory_bytes / GIB:.1f} GiB"
-
-
-def _weights_at_least(seen: Seen, found: Account) -> float:
-    """Four-bit weights are smaller than those on disk."""
-    if seen.plan.method is not Method.QLORA or found.peak is None:
-        return found.weights.low
-    return next(item.size.low for item in found.peak.items if item.name == "weights")
-
-
-def _by_peak(seen: Seen, found: Account, usable: float) -> str:
-    if found.peak is None or found.whole is None:
-        return "shapes_unknown"
-    if found.peak.whole.low > usable:
-        return "does_not_fit"
-    if found.calibrated is None and not _is_accounted(seen.shape):
-        return "recurrent_unmeasured"
-    if found.peak.whole.high > usable:
-        return "kernels_decide" if _is_by_kernels(seen, found, usable) else "too_close"
-    chunked = seen.plan.loss is Loss.CHUNKED
-    return "fits_with_chunked_loss" if chunked and found.whole.whole.low > usable else "fits"
-
-
-def _is_accounted(shape: ModelShape | None) -> bool:
-    return shape is None or all(map(is_accounted, shape.layers))
-
-
-def _is_by_kernels(seen: Seen, found: Account, usable: float) -> bool:
-    """Whether it would fit with fused kernels, and nobody said if there are any."""
-    shape = seen.shape
-    if shape is None or not shape.count(*FUSING) or seen.plan.fused is not None:
-        return False
-    fused = account(shape, seen.weights, replace(seen.plan, fused=True)).peak
-    return found.calibrated is None and fused is not None and fused.whole.high <= usable
-
-
-def _figures(found: Account) -> dict[str, tuple[float | None, str]]:
-    low, high = found.parameters
-    figures: dict[str, tuple[float | None, str]] = {
-        "parameters": ((low + high) // 2, "1"),
-        "active_parameters": (found.counted.active, "1"),
-        "expert_parameters": (found.counted.experts, "1"),
-        "weights": (round((found.weights.low + found.weights.high) / 2), "bytes"),
-        "calibration": (found.calibrated, "ratio"),
-    }
-    if found.peak is not None:
-        figures |= {
-            "peak_low": (round(found.peak.whole.low), "bytes"),
-            "peak_high": (round(found.peak.whole.high), "bytes"),
-            "trained_parameters": (found.peak.trained, "1"),
-            "whole_logits": (round(found.peak.logits_whole.low), "bytes"),
-        }
-        for item in found.peak.items:
-            figures[f"{item.name}_low"] = (round(item.size.low), "bytes")
-            figures[f"{item.name}_high"] = (round(item.size.high), "bytes")
-    return figures
-
-
-def _evidence(seen: Seen, found: Account) -> tuple[str, ...]:
-    w = seen.weights
-    shape = seen.shape
-    said = [f"sizes from {w.source or (shape.source if shape else 'nothing')}"]
-    said += [f"{dtype}: {size / GIB:.2f} GiB" for dtype, size in w.by_dtype[:6]]
-    if w.pointers:
-        said.append(f"{w.pointers} pointers stand for {w.pointer_bytes / GIB:.2f} GiB")
-    if w.missing:
-        said.append(f"{w.missing} shards are not there")
-    said += w.broken[:5]
-    if found.counted.experts and seen.plan.method is Method.QLORA:
-        said.append(
-            f"{2 * found.counted.experts / GIB:.1f} GiB of experts are three-dimensional tensors, "
-            "which four-bit quantisation of linear modules does not reach"
-        )
-    if shape is not None and shape.count(*FUSING):
-        bounds = KERNELS[seen.plan.fused]
-        said.append(f"{shape.count(*FUSING)} layers are recurrent: the bounds are {bounds}")
-    if found.peak is not None:
-        said.append(f"the worst moment is the {found.peak.moment}'s")
-    return tuple(said)
+    return next((code for code, holds in doubts if holds), None) or room.by_peak
 
 
 def controls(limits: Limits) -> Iterable[Control]:
@@ -281,7 +180,9 @@ def controls(limits: Limits) -> Iterable[Control]:
     yield _control("just above the bounds' foot", "too_close", plan=_card(low / share + sliver))
     yield _control("below", "does_not_fit", plan=_card(low / share - sliver))
     yield _control("weights alone", "weights_do_not_fit", plan=_card(12 * GIB))
-    yield _control("same, no shapes", "weights_do_not_fit", _broken("no_model"), _card(12 * GIB))
+    yield _control(
+        "same, no shapes", "weights_do_not_fit", model(None, problem="no_model"), _card(12 * GIB)
+    )
     long = replace(PLAN, sequence=32768)
     yield _control("chunks only", "fits_with_chunked_loss", plan=_above(long, share))
     yield _control("packed", "quantised", model(replace(DENSE, quantised="FP8")))
@@ -326,12 +227,9 @@ def _recurrent_controls(share: float) -> Iterable[Control]:
     yield _control("without those of one token", CHUNKED, hybrid, between, step)
     yield _control("room for either", "fits", hybrid)
     yield _control("room for neither", "does_not_fit", hybrid, _sized(PLAN, 1.5 * GIB))
-    yield _control(
-        "just above with kernels", CHUNKED, hybrid, _sized(LONG, fused / share + GIB / 64), HAS
-    )
-    yield _control(
-        "just below with kernels", "too_close", hybrid, _sized(LONG, fused / share - GIB / 64), HAS
-    )
+    above, below = (_sized(LONG, fused / share + by) for by in (GIB / 64, -GIB / 64))
+    yield _control("just above with kernels", CHUNKED, hybrid, above, HAS)
+    yield _control("just below with kernels", "too_close", hybrid, below, HAS)
     other = replace(HYBRID, layers=tuple(map(_unaccounted, HYBRID.layers)))
     yield _control("another recurrence", "recurrent_unmeasured", model(other, Weights()))
     measured = replace(PLAN, measured_bytes=20 * GIB)
@@ -381,10 +279,6 @@ def _above(plan: Plan, share: float) -> Plan:
 
 def _files(**changed: object) -> ModelFacts:
     return model(weights=replace(ON_DISK, **changed))  # type: ignore[arg-type]
-
-
-def _broken(code: str) -> ModelFacts:
-    return model(None, problem=code)
 
 
 @hookimpl

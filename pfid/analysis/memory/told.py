@@ -1,0 +1,63 @@
+"""An account as verdicts carry it: in figures, and in lines about where they come from."""
+
+from typing import Final
+
+from pfid.analysis.memory.account import Account
+from pfid.analysis.memory.peak import GIB
+from pfid.analysis.memory.room import Room
+from pfid.domain.model import FUSING
+from pfid.domain.training_plan import Method
+
+_KERNELS: Final = {
+    True: "of fused kernels, which the training interpreter has",
+    False: "of code without fused kernels, which the training interpreter lacks",
+    None: "of both with fused kernels and without: --python names the interpreter that decides",
+}
+
+Figures = dict[str, tuple[float | None, str]]
+
+
+def figures_of(found: Account) -> Figures:
+    """Parameters, weights and the peak by its items, each as ``NAME_low`` and ``NAME_high``."""
+    low, high = found.parameters
+    figures: Figures = {
+        "parameters": ((low + high) // 2, "1"),
+        "active_parameters": (found.counted.active, "1"),
+        "expert_parameters": (found.counted.experts, "1"),
+        "weights": (round((found.weights.low + found.weights.high) / 2), "bytes"),
+        "calibration": (found.calibrated, "ratio"),
+    }
+    if found.peak is not None:
+        figures |= {
+            "peak_low": (round(found.peak.whole.low), "bytes"),
+            "peak_high": (round(found.peak.whole.high), "bytes"),
+            "trained_parameters": (found.peak.trained, "1"),
+            "whole_logits": (round(found.peak.logits_whole.low), "bytes"),
+        }
+        for item in found.peak.items:
+            figures[f"{item.name}_low"] = (round(item.size.low), "bytes")
+            figures[f"{item.name}_high"] = (round(item.size.high), "bytes")
+    return figures
+
+
+def lines_of(room: Room) -> tuple[str, ...]:
+    """Where sizes come from, what is missing of the files, and what the bounds hold."""
+    weights, shape, found = room.weights, room.shape, room.found
+    said = [f"sizes from {weights.source or shape.source}"]
+    said += [f"{dtype}: {size / GIB:.2f} GiB" for dtype, size in weights.by_dtype[:6]]
+    if weights.pointers:
+        said.append(f"{weights.pointers} pointers stand for {weights.pointer_bytes / GIB:.2f} GiB")
+    if weights.missing:
+        said.append(f"{weights.missing} shards are not there")
+    said += weights.broken[:5]
+    if found.counted.experts and room.plan.method is Method.QLORA:
+        said.append(
+            f"{2 * found.counted.experts / GIB:.1f} GiB of experts are three-dimensional tensors, "
+            "which four-bit quantisation of linear modules does not reach"
+        )
+    if shape.count(*FUSING):
+        bounds = _KERNELS[room.plan.fused]
+        said.append(f"{shape.count(*FUSING)} layers are recurrent: the bounds are {bounds}")
+    if found.peak is not None:
+        said.append(f"the worst moment is the {found.peak.moment}'s")
+    return tuple(said)
