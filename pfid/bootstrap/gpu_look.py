@@ -21,6 +21,7 @@ from pfid.adapters.host_pids import host_pids
 from pfid.adapters.process_identity import machine_id
 from pfid.adapters.process_table import ProcessTable
 from pfid.bootstrap.gpu_gates import command_gate
+from pfid.bootstrap.gpu_withheld import withheld_here
 from pfid.bootstrap.sources import Gathered, Source, SourceKind
 from pfid.config.paths import user_state_dir
 from pfid.daemon.gpu_box import GpuBox
@@ -71,6 +72,7 @@ class OwnLook:
             interval_s=INTERVAL_S,
             pids_are_ours=pids_are_ours(),
             own_pid=host_pids().own_pid,
+            why_withheld=withheld_here,
             point_s=INTERVAL_S / 2,
             references=_own_references(),
         )

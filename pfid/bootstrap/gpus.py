@@ -16,6 +16,7 @@ from pfid.adapters.gpu_worker import (
 )
 from pfid.adapters.host_pids import host_pids
 from pfid.bootstrap.gpu_gates import daemon_gate
+from pfid.bootstrap.gpu_withheld import withheld_here
 from pfid.bootstrap.place import Place
 from pfid.config.model import Config
 from pfid.daemon.gpu_box import GpuBox
@@ -46,6 +47,7 @@ def gpu_box(config: Config, kept: Path | None = None) -> GpuBox:
         configured=expected_gpus(config),
         pids_are_ours=pids_are_ours(),
         own_pid=host_pids().own_pid,
+        why_withheld=withheld_here,
         references={} if kept is None else load_references(kept),
     )
     if config.gpus.enabled:

@@ -26,6 +26,7 @@ def gpus_json(view: GpusView) -> dict[str, Any]:
         "driver": view.driver or None,
         "problem": view.problem or None,
         "expected": view.expected,
+        "withheld": view.withheld or None,
         "visible": view.visible,
         "gpus": [gpu_json(gpu) for gpu in view.gpus],
     }

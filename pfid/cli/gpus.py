@@ -35,6 +35,11 @@ PROBLEMS: Final = {
     "disabled": "sampling is switched off by configuration",
     "other": "the driver does not answer",
 }
+WITHHELD: Final = {
+    "container": "this is a container",
+    "allocation": "a job's allocation or the environment gives a part of the box",
+    "no_permission": "this process may not open their device nodes",
+}
 
 
 @click.command()
@@ -108,6 +113,9 @@ def _show(looked: Looked, *, as_json: bool, again: bool = False) -> None:
         note(PROBLEMS.get(view.problem, view.problem))
     if view.up and view.expected is not None and view.visible < view.expected:
         note(f"{view.expected - view.visible} of {view.expected} GPUs do not answer")
+    if view.up and view.withheld:
+        why = WITHHELD.get(view.withheld, view.withheld)
+        note(f"the PCI bus shows GPUs that never answered and may not be ours to see: {why}")
     if not view.gpus and not view.problem:
         note("the driver answers and has no GPU")
 

@@ -20,6 +20,7 @@ from pfid.spec.ports.gpus import (
     GpuXid,
     SamplerFacts,
     SamplerProblem,
+    Withheld,
 )
 from pfid.wire.gpu import Opened, Read, Trouble
 from pfid.wire.stored import GpuBody
@@ -51,6 +52,8 @@ class GpuBox:
         configured: how many GPUs there should be, None if nobody says.
         pids_are_ours: whether drivers count processes as we do; not in a container.
         own_pid: what we call a process of the host there, None where that cannot be told.
+        why_withheld: why cards of the bus that never answered may not be ours, by how many of how
+            many there are.
         references: what the user measured of each card.
         point_s: seconds of one mean of the small plots.
         gpus: by uuid.
@@ -63,6 +66,7 @@ class GpuBox:
     configured: int | None = None
     pids_are_ours: bool = True
     own_pid: Callable[[int], int | None] = lambda _: None
+    why_withheld: Callable[[int, int], Withheld] = lambda *_: Withheld.NONE
     references: Mapping[str, GpuReference] = field(default_factory=dict)
     point_s: float = POINT_S
     gpus: dict[str, TrackedGpu] = field(default_factory=dict)
@@ -231,11 +235,15 @@ class GpuBox:
         if not self.gpus and self.on_bus is None and self.configured is None:
             return None
         places = [(g.facts.pci_bus_id or g.facts.uuid, g) for g in self.gpus.values()]
+        remembered = frozenset(place for place, _ in places)
+        on_bus = self.on_bus or frozenset()
+        silent = len(on_bus - remembered)
         return GpuCount(
             visible=frozenset(place for place, g in places if g.present),
-            remembered=frozenset(place for place, _ in places),
+            remembered=remembered,
             on_bus=self.on_bus,
             configured=self.configured,
+            withheld=self.why_withheld(silent, len(on_bus)) if silent else Withheld.NONE,
         )
 
     def ordered(self) -> list[TrackedGpu]:

@@ -45,7 +45,8 @@ def gpus_view(
         problem=problem.value,
         driver="" if nvml is None else nvml.driver,
         library="" if nvml is None else nvml.library,
-        expected=None if count is None else count.expected,
+        expected=None if count is None else count.known,
+        withheld="" if count is None or count.configured is not None else count.withheld.value,
         visible=0 if count is None else len(count.visible),
         gpus=tuple(
             _view(

@@ -94,6 +94,8 @@ class GpusView:
         driver: its version, "" if not known.
         library: version of the library, "" if not known.
         expected: how many there should be, None if nobody knows.
+        withheld: why cards on the bus that never answered may be somebody else's, a code; "" where
+            there are none.
         visible: how many the driver answers for.
         gpus: by index; those that are gone among them.
         absent: counts of absent values since the start.
@@ -104,6 +106,7 @@ class GpusView:
     driver: str = ""
     library: str = ""
     expected: int | None = None
+    withheld: str = ""
     visible: int = 0
     gpus: tuple[GpuView, ...] = ()
     absent: tuple[AbsentCount, ...] = ()

@@ -6,7 +6,9 @@ last word. A driver that cannot be read at all is ``gpu_telemetry_stale``, not a
 
 Blind spot: a card that was gone before pfid ever ran, on a box whose bus does not list it and
 whose configuration does not say how many there are. A card that is listed and answers nonsense is
-here; its figures are absent with a reason.
+here; its figures are absent with a reason. In a container, in a job that was given a part of the
+box, and without permission for device nodes, a card that never answered pfid may be somebody
+else's, and is UNKNOWN.
 
 When it fires: the kernel's messages (Xid 79, PCIe errors), then power and seating. Runs on the card
 are lost; others may hang in their next collective. If the card was taken out on purpose, or belongs
@@ -35,7 +37,7 @@ from pfid.spec import (
     limit,
 )
 from pfid.spec.fakes_gpus import CONTROL_BUS_ID, gpu_state, gpus
-from pfid.spec.ports.gpus import GpuCount, SamplerFacts, SamplerProblem
+from pfid.spec.ports.gpus import GpuCount, SamplerFacts, SamplerProblem, Withheld
 
 ANSWERS: Final = Answers(
     {
@@ -43,6 +45,10 @@ ANSWERS: Final = Answers(
         "gone": (Outcome.FAIL, "a GPU that was there does not answer any more"),
         "never_answered": (Outcome.FAIL, "a GPU is on the PCI bus and its driver never answered"),
         "fewer_than_configured": (Outcome.FAIL, "there are fewer GPUs than configured"),
+        "not_ours_to_see": (
+            Outcome.UNKNOWN,
+            "a GPU on the PCI bus never answered and need not be ours to see",
+        ),
         "driver_unreadable": (Outcome.UNKNOWN, "the driver cannot be asked which GPUs there are"),
         "count_unknown": (Outcome.UNKNOWN, "nobody knows how many GPUs there should be"),
         "no_gpus": (Outcome.NOT_APPLICABLE, "the box has no GPU"),
@@ -109,13 +115,17 @@ def _missing(count: GpuCount) -> tuple[str, frozenset[str]]:
         return ("all_present", frozenset()) if enough else ("fewer_than_configured", count.missing)
     if gone:
         return "gone", gone
-    return ("never_answered", count.missing) if count.missing else ("all_present", frozenset())
+    if not count.missing:
+        return "all_present", frozenset()
+    ours = count.withheld is Withheld.NONE
+    return "never_answered" if ours else "not_ours_to_see", count.missing
 
 
 def controls(limits: Limits) -> Iterable[Control]:
     """Eight cards of which one goes, and everything that is no loss."""
     eight = frozenset(f"0000:{n:02x}:00.0" for n in range(8))
     seven = eight - {"0000:03:00.0"}
+    one = frozenset({CONTROL_BUS_ID})
     yield _control("all_eight", "all_present", GpuCount(visible=eight, remembered=eight))
     yield _control("one_of_eight_gone", "gone", GpuCount(visible=seven, remembered=eight))
     gone = GpuCount(visible=seven, remembered=eight, on_bus=seven)
@@ -124,11 +134,18 @@ def controls(limits: Limits) -> Iterable[Control]:
     yield _control("on_the_bus_and_silent", "never_answered", dark)
     none = GpuCount(visible=frozenset(), on_bus=eight)
     yield _control("driver_sees_none_of_eight", "never_answered", none)
+    for why in (Withheld.CONTAINER, Withheld.ALLOCATION, Withheld.NO_PERMISSION):
+        part = GpuCount(visible=one, remembered=one, on_bus=eight, withheld=why)
+        yield _control(f"given_one_of_eight_{why.value}", "not_ours_to_see", part)
+    lost = GpuCount(
+        visible=one, remembered=one | {"0000:03:00.0"}, on_bus=eight, withheld=Withheld.ALLOCATION
+    )
+    yield _control("given_two_and_one_gone", "gone", lost)
     fewer = GpuCount(visible=seven, remembered=seven, configured=8)
     yield _control("fewer_than_configured", "fewer_than_configured", fewer)
     taken_out = GpuCount(visible=seven, remembered=eight, on_bus=seven, configured=7)
     yield _control("taken_out_on_purpose", "all_present", taken_out)
-    shared = GpuCount(visible=frozenset({CONTROL_BUS_ID}), on_bus=eight, configured=1)
+    shared = GpuCount(visible=one, on_bus=eight, configured=1, withheld=Withheld.CONTAINER)
     yield _control("container_with_one", "all_present", shared)
     for problem in (SamplerProblem.DRIVER_MISMATCH, SamplerProblem.HUNG, SamplerProblem.STARTING):
         blind = SamplerFacts(problem=problem, since_success_s=1.0)

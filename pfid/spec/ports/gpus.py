@@ -55,6 +55,18 @@ class SamplerFacts:
     driver: str = ""
 
 
+class Withheld(Enum):
+    """Why a card that the bus shows and that never answered need not be ours to see."""
+
+    NONE = ""
+    """Nothing says so."""
+    CONTAINER = "container"
+    ALLOCATION = "allocation"
+    """A scheduler, or the environment, gave this process a part of the box."""
+    NO_PERMISSION = "no_permission"
+    """The kernel would not let this process open its device node."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GpuCount:
     """Which GPUs there should be, by PCI bus id.
@@ -64,12 +76,14 @@ class GpuCount:
         remembered: those it ever answered for on this box, this boot or an earlier one.
         on_bus: those the kernel sees on the PCI bus; None if that cannot be read.
         configured: how many the configuration says there are, None if it does not say.
+        withheld: why those that never answered may be somebody else's.
     """
 
     visible: frozenset[str]
     remembered: frozenset[str] = frozenset()
     on_bus: frozenset[str] | None = None
     configured: int | None = None
+    withheld: Withheld = Withheld.NONE
 
     @property
     def missing(self) -> frozenset[str]:
@@ -78,10 +92,18 @@ class GpuCount:
 
     @property
     def expected(self) -> int:
-        """How many there should be."""
+        """How many there should be, were all those on the bus ours to see."""
         if self.configured is not None:
             return self.configured
         return len(self.visible | self.missing)
+
+    @property
+    def known(self) -> int | None:
+        """How many there should be; None where nobody knows which of those on the bus are ours."""
+        if self.configured is not None or self.withheld is Withheld.NONE:
+            return self.expected
+        lost = self.remembered - self.visible
+        return len(self.visible | self.remembered) if lost else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -86,6 +86,14 @@ def test_a_gpu_that_is_missing_is_a_failure(told, pfid, pfid_json, make):
     assert "utilization" in absent
 
 
+def test_cards_that_need_not_be_ours_are_said_and_are_no_failure(told, pfid, pfid_json):
+    told(expected=None, withheld="allocation")
+    code, _, err = pfid("gpus")
+    assert code == 0
+    assert "may not be ours to see: a job's allocation" in err
+    assert pfid_json("gpus")[1]["withheld"] == "allocation"
+
+
 def test_a_driver_that_cannot_be_read_is_could_not_look(told, pfid):
     told(up=False, problem="driver_mismatch", gpus=(), expected=None, visible=0)
     code, _, err = pfid("gpus")

@@ -16,6 +16,7 @@ from pfid.domain.gpu_view import GpusView
 from pfid.domain.snapshot import DaemonHealth, Snapshot
 
 HEALTH = DaemonHealth(started_at_s=0.0, ready=True, last_iteration_s=0.0)
+EIGHT = frozenset(f"0000:{n:02x}:00.0" for n in range(10, 18))
 ASK = StepAsk(python="python3", probe="profile_step", arguments=("nobody:asks",))
 
 
@@ -52,6 +53,16 @@ def test_after_a_fatal_error_neither_a_look_nor_a_step_probe_asks_the_driver(box
     with pytest.raises(StepProbeError, match="fatal error"):
         run_step_probe(ASK, lambda: sources, lambda _: None)
     assert box.calls() == []
+
+
+def test_of_eight_cards_on_the_bus_a_job_that_was_given_one_misses_none(box, monkeypatch):
+    """sysfs shows all cards to everybody, whatever the control group lets a job open."""
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
+    with OwnLook() as own:
+        own._worker._gate.bus.read = lambda: EIGHT
+        view = own.look(0.5)
+    assert own.box.on_bus == EIGHT, "the fault was not delivered"
+    assert (view.up, view.visible, view.expected, view.withheld) == (True, 1, None, "allocation")
 
 
 @pytest.mark.parametrize(

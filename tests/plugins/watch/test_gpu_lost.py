@@ -1,5 +1,7 @@
 """Is a GPU gone?"""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,7 +10,7 @@ from pfid_plugins.watch.gpu_lost import Limits, judge, observe
 from pfid.domain.outcome import Outcome
 from pfid.domain.verdict import BOX
 from pfid.spec.fakes_gpus import gpu_state, gpus
-from pfid.spec.ports.gpus import GpuCount, SamplerFacts, SamplerProblem
+from pfid.spec.ports.gpus import GpuCount, SamplerFacts, SamplerProblem, Withheld
 from pfid.spec.world import World
 
 EIGHT = frozenset(f"0000:{n:02x}:00.0" for n in range(8))
@@ -60,6 +62,17 @@ def test_a_card_on_the_bus_of_a_box_without_driver_is_not_a_box_without_gpus():
     how = SamplerFacts(problem=SamplerProblem.NO_DRIVER, since_success_s=None)
     count = GpuCount(visible=frozenset(), on_bus=frozenset({LOST}))
     assert said(count, how, states=()).outcome is Outcome.UNKNOWN
+
+
+@pytest.mark.parametrize("why", set(Withheld) - {Withheld.NONE}, ids=lambda why: why.value)
+def test_cards_that_need_not_be_ours_are_no_loss_and_those_that_answered_are(why):
+    one = frozenset({LOST})
+    part = GpuCount(visible=one, remembered=one, on_bus=EIGHT, withheld=why)
+    verdict = said(part)
+    assert (verdict.outcome, verdict.reason) == (Outcome.UNKNOWN, "not_ours_to_see")
+    assert said(replace(part, visible=frozenset())).reason == "gone"
+    assert said(replace(part, withheld=Withheld.NONE)).reason == "never_answered"
+    assert said(replace(part, configured=8)).reason == "fewer_than_configured"
 
 
 places = st.frozensets(st.sampled_from(sorted(EIGHT)))

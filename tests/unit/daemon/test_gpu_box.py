@@ -13,7 +13,7 @@ from pfid.domain.gpu_reference import GpuReference
 from pfid.domain.gpu_view import WorkKind
 from pfid.domain.verdict import BOX, Entity, EntityKind
 from pfid.spec.fakes_gpus import CONTROL_HOLDER
-from pfid.spec.ports.gpus import SamplerProblem
+from pfid.spec.ports.gpus import SamplerProblem, Withheld
 from pfid.wire.gpu import Opened, Read, Trouble
 from pfid.wire.stored import GpuBody, pack, unpack
 
@@ -275,6 +275,24 @@ def test_a_hung_driver_of_one_vendor_is_no_trouble_of_a_run_on_the_other(box):
 def test_a_card_on_the_bus_wants_its_library_beside_another_vendors():
     bus = frozenset({"0000:0a:00.0"})
     assert how(amd_box(on_bus=bus), BOX)[0] is SamplerProblem.NO_LIBRARY
+
+
+def test_which_cards_of_the_bus_are_ours_is_asked_of_those_that_never_answered(box):
+    asked = []
+
+    def why(silent, total):
+        asked.append((silent, total))
+        return Withheld.CONTAINER
+
+    box.why_withheld = why
+    known = frozenset(g.facts.pci_bus_id for g in box.gpus.values())
+    box.on_bus = known
+    assert (box.count().withheld, asked) == (Withheld.NONE, [])
+    box.on_bus = known | {"0000:7e:00.0", "0000:7f:00.0"}
+    assert (box.count().withheld, asked) == (Withheld.CONTAINER, [(2, len(known) + 2)])
+    assert (box.count().known, box.count().expected) == (None, len(known) + 2)
+    box.gpus["GPU-b"].gone(50.0)
+    assert box.count().known == len(known), "one that answered is missed all the same"
 
 
 def test_of_two_vendors_the_one_in_trouble_speaks_for_a_run_on_both():
