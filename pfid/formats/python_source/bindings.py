@@ -110,8 +110,8 @@ class _Gathered:
             return
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
         for target in targets:
-            if isinstance(target, ast.Name):
-                self._bind(target.id, Binding(node=node.value, sure=not when, when=when))
+            for name, value in _apart(target, node.value):
+                self._bind(name, Binding(node=value, sure=not when, when=when))
 
     def _import(self, node: ast.Import | ast.ImportFrom, when: _When) -> None:
         for alias in node.names:
@@ -133,6 +133,20 @@ class _Gathered:
             self.bound[name] = [binding]
         else:
             self.bound.setdefault(name, []).append(binding)
+
+
+def _apart(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.expr]]:
+    """Names that an assignment binds, each with what it takes; of ``a, b = pair()`` parts of it."""
+    if isinstance(target, ast.Name):
+        yield target.id, value
+    elif isinstance(target, ast.Tuple | ast.List):
+        listed = isinstance(value, ast.Tuple | ast.List) and len(value.elts) == len(target.elts)
+        starred = any(isinstance(e, ast.Starred) for e in target.elts)
+        for place, inner in enumerate(() if starred else target.elts):
+            part: ast.expr = ast.Subscript(value, ast.Constant(place))
+            if listed and not isinstance(value.elts[place], ast.Starred):  # type: ignore[attr-defined]
+                part = value.elts[place]  # type: ignore[attr-defined]
+            yield from _apart(inner, part)
 
 
 def imported_from(node: ast.ImportFrom, package: str) -> str:

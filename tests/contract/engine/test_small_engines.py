@@ -310,3 +310,32 @@ def test_what_gives_no_module_hides_none(statement, engine, asked, configs):
     )
     verdict = asked(config, dense)["expert_mapping"]
     assert verdict.reason == "mapping_not_asked_for", verdict.evidence
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "_A, KIND = None, FusedMoE",
+        "(_A, [KIND]) = range(2), [FusedMoE]",
+        "def pair():\n    return None, FusedMoE\n\n_A, KIND = pair()",
+    ],
+    ids=["listed", "nested", "given back"],
+)
+def test_names_that_are_bound_together_are_told_apart(text, engine, asked, configs):
+    model = f"""
+import torch.nn as nn
+from vllm.model_executor.layers.fused_moe import FusedMoE
+from .interfaces import SupportsLoRA
+
+{text}
+
+class LlamaForCausalLM(nn.Module, SupportsLoRA):
+    def __init__(self, *, vllm_config, prefix=""):
+        super().__init__()
+        self.place = _A
+        self.experts = KIND(8)
+"""
+    place = engine("by_class", models__llama=model, models__mistral="")
+    config = arch(configs["moe"], "LlamaForCausalLM")
+    verdict = asked(config, place)["expert_mapping"]
+    assert verdict.reason == "mapping_missing", verdict.evidence
