@@ -14,6 +14,7 @@ from pfid.adapters.page.family import (
     untrusted,
 )
 from pfid.adapters.page.run_labels import LabelCache
+from pfid.adapters.page.selection import WATCH
 from pfid.domain.gate import GateState
 from pfid.domain.outcome import Outcome, worst
 from pfid.domain.snapshot import Snapshot, VerdictView
@@ -32,7 +33,6 @@ DURATION: Final = Spec("pfid_check_duration_seconds", SUMMARY, "Time spent evalu
 TIMEOUTS: Final = Spec("pfid_check_timeouts_total", COUNTER, "Evaluations over their deadline.")
 ERRORS: Final = Spec("pfid_check_errors_total", COUNTER, "Evaluations that raised.")
 FIRINGS: Final = Spec("pfid_check_firings_total", COUNTER, "Changes of a settled verdict to FAIL.")
-WATCH: Final = "watch"
 
 
 def families(

@@ -1,18 +1,23 @@
 """Which runs stand on the page: cardinality is bounded whatever the box does.
 
-An ended run stays for a while, so that its end is seen, and leaves. Over the cap the longest
-finished leave first; among the living those that came last are left out, so that a series that
-once stood there does not come and go.
+An ended run stays for a while, so that its end is seen, and leaves. Over the cap what fails has
+its place before anything else, what failed last first: a death on a full box is seen. Of the
+others the longest finished leave first; among the living those that came last are left out, so
+that a series that once stood there does not come and go.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from pfid.domain.outcome import Outcome
 from pfid.domain.snapshot import RunView, Snapshot
+from pfid.domain.verdict import EntityKind
+from pfid.policy.standing import believed, gate_states
 
 EXPORTED_RUNS_MAX: Final = 64
 ENDED_RUN_LINGER_S: Final = 900.0
+WATCH: Final = "watch"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +38,9 @@ class Bounds:
 
 def select(snapshot: Snapshot, bounds: Bounds, *, synthetic: bool) -> Selection:
     """Choose the runs of one kind, real or made by a self-test."""
-    due = sorted(_present(snapshot, bounds, synthetic=synthetic), key=_rank)
+    failing = _failing_since_s(snapshot, synthetic=synthetic)
+    present = _present(snapshot, bounds, synthetic=synthetic)
+    due = sorted(present, key=lambda view: _rank(view, failing))
     kept, dropped = due[: bounds.exported_runs_max], due[bounds.exported_runs_max :]
     return Selection(exported=tuple(sorted(kept, key=_started)), dropped=tuple(dropped))
 
@@ -46,11 +53,28 @@ def _present(snapshot: Snapshot, bounds: Bounds, *, synthetic: bool) -> Iterable
             yield view
 
 
-def _rank(view: RunView) -> tuple[bool, float, str]:
-    """Living before ended; the living by start, the ended by end, latest first."""
+def _failing_since_s(snapshot: Snapshot, *, synthetic: bool) -> Mapping[str, float]:
+    """By run: when the last of its checks that fail began to."""
+    gates = gate_states(snapshot.gates)
+    since_s: dict[str, float] = {}
+    for verdict in snapshot.verdicts:
+        about_run = verdict.entity.kind is EntityKind.RUN and verdict.synthetic is synthetic
+        if not about_run or verdict.stage != WATCH:
+            continue
+        if believed(verdict, gates).outcome is Outcome.FAIL:
+            run = verdict.entity.id
+            since_s[run] = max(verdict.since_s, since_s.get(run, verdict.since_s))
+    return since_s
+
+
+def _rank(view: RunView, failing_since_s: Mapping[str, float]) -> tuple[int, float, str]:
+    """Failing, living, ended: the living by start, the others by when it happened, latest first."""
+    run_id = view.run.run_id
+    if run_id in failing_since_s:
+        return 0, -failing_since_s[run_id], run_id
     if view.state.ended:
-        return True, -_ended_at_s(view), view.run.run_id
-    return False, view.run.started_at_s, view.run.run_id
+        return 2, -_ended_at_s(view), run_id
+    return 1, view.run.started_at_s, run_id
 
 
 def _started(view: RunView) -> tuple[float, str]:

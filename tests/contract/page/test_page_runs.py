@@ -5,6 +5,8 @@ from dataclasses import replace
 import pytest
 
 from pfid.adapters.page import Page, render
+from pfid.domain.gate import GateState
+from pfid.domain.outcome import Outcome
 from pfid.domain.run import RunState
 from pfid.domain.snapshot import Resources, SamplerView, StepHistogram
 
@@ -60,6 +62,56 @@ def test_over_the_cap_the_longest_finished_leave_first(box, families):
         "alive-1",
         "alive-2",
     }
+
+
+def test_a_death_on_a_full_box_is_on_the_page(box, families, label):
+    views = [box.run(f"r-{i:02d}", started_at_s=box.now_s - 100 + i) for i in range(66)]
+    for dead in (0, 40, 65):
+        views[dead] = box.run(f"r-{dead:02d}", ended_ago_s=2, state=RunState.KILLED)
+    verdicts = [
+        box.verdict(about=f"r-{dead:02d}", outcome=Outcome.FAIL, reason="signaled")
+        for dead in (0, 40, 65)
+    ]
+    found = families(render(box.snapshot(runs=views, verdicts=verdicts, gates=[box.gate()])))
+    for dead in ("r-00", "r-40", "r-65"):
+        assert found["pfid_check_failing"][label(check="run_gone", run=dead)] == 1.0
+    assert len(shown(found)) == 64
+
+
+def test_a_living_run_that_fails_has_its_place_on_a_full_box(box, families):
+    page = Page(exported_runs_max=2)
+    views = [box.run(f"r-{i}", started_at_s=box.now_s - 100 + i) for i in range(4)]
+    failing = box.verdict("no_progress", about="r-3", outcome=Outcome.FAIL)
+    snapshot = box.snapshot(runs=views, verdicts=[failing], gates=[box.gate("no_progress")])
+    assert shown(families(page.render(snapshot))) == {"r-0", "r-3"}
+
+
+def test_when_more_fail_than_the_page_takes_the_latest_stand_there(box, families):
+    page = Page(exported_runs_max=2)
+    verdicts = [
+        replace(box.verdict(about=f"r-{i}", outcome=Outcome.FAIL), since_s=box.now_s - 50 + i)
+        for i in range(4)
+    ]
+    views = [box.run(f"r-{i}", ended_ago_s=50 - i) for i in range(4)]
+    snapshot = box.snapshot(runs=[box.run("alive"), *views], verdicts=verdicts, gates=[box.gate()])
+    assert shown(families(page.render(snapshot))) == {"r-2", "r-3"}
+
+
+@pytest.mark.parametrize(
+    "verdict",
+    [
+        {"check": "unproven", "about": "r-3"},
+        {"about": "r-3", "synthetic": True},
+        {"about": "r-3", "stage": "preflight"},
+    ],
+)
+def test_what_the_page_does_not_show_as_failing_takes_no_place(box, families, verdict):
+    page = Page(exported_runs_max=2)
+    views = [box.run(f"r-{i}", started_at_s=box.now_s - 100 + i) for i in range(4)]
+    said = box.verdict(**verdict, outcome=Outcome.FAIL)
+    gates = [box.gate(), box.gate("unproven", GateState.UNPROVEN)]
+    snapshot = box.snapshot(runs=views, verdicts=[said], gates=gates)
+    assert shown(families(page.render(snapshot))) == {"r-0", "r-1"}
 
 
 def test_over_the_cap_those_that_stand_there_stay(box, families):
