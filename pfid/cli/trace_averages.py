@@ -19,7 +19,7 @@ from pfid.formats.trace.key_averages import (
 )
 
 EVIDENCE_SHOWN = 3
-UNSURE: Final = frozenset({"footer_exceeded"})
+UNSURE: Final = frozenset({"footer_exceeded", "rows_unread"})
 """Notes with which the figures of a table are not those of its kernels."""
 
 
@@ -127,6 +127,12 @@ def _footer_notes(table: Averages) -> Iterator[Note]:
 def _notes(table: Averages, share: float | None) -> Iterator[Note]:
     if table.cut:
         yield "cut", "the table has no closing rule; what follows holds for the rows before"
+    if table.unread:
+        shown = "; ".join(f"line {row.line}: {row.why}" for row in table.unread[:EVIDENCE_SHOWN])
+        yield (
+            "rows_unread",
+            f"{len(table.unread)} rows cannot be read and are counted nowhere: {shown}",
+        )
     if not table.device:
         why = "its rows of kernels are missing" if table.device_column else "it is of the CPU only"
         yield "no_device_rows", f"the table has no device rows ({why}), so there is no kernel table"

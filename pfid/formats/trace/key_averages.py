@@ -8,7 +8,7 @@ host. Annotations among them are no work: they bear the name of a row of the hos
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from pfid.domain.kernel import DeviceCategory, KernelKey
@@ -17,6 +17,9 @@ _UNITS_NS: Final = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
 _TIME: Final = re.compile(r"(-?\d+(?:\.\d+)?)(ns|us|ms|s)")
 _RULE: Final = re.compile(r"-{4,}(?:  -{4,})+")
 _FOOTER: Final = re.compile(r"Self (?!CPU)(\w+) time total: (\S+)")
+_TOTAL: Final = re.compile(r"Self \w+ time total: ")
+_SOURCE: Final = "Source Location"
+_SHOWN_CHARS: Final = 24
 _FLOPS: Final = {"FLOPs": 1.0, "KFLOPs": 1e3, "MFLOPs": 1e6, "GFLOPs": 1e9, "TFLOPs": 1e12}
 _SELF: Final = re.compile(r"Self (?!CPU)(?!.*Mem)(\w+)")
 _ANNOTATION: Final = re.compile(
@@ -42,6 +45,14 @@ class AverageRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class UnreadRow:
+    """A line between the rules that is no row; ``line`` counts from 1 in the whole text."""
+
+    line: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Averages:
     """A table, sorted out.
 
@@ -52,6 +63,7 @@ class Averages:
         device_column: there is a column of device time at all.
         footer_ns: the total that torch prints below, without annotations.
         cut: the table has no closing rule.
+        unread: lines of the table that could not be read; they count nowhere.
     """
 
     device: tuple[AverageRow, ...]
@@ -60,6 +72,7 @@ class Averages:
     device_column: bool
     footer_ns: int | None
     cut: bool
+    unread: tuple[UnreadRow, ...] = ()
 
     @property
     def unfiltered_ns(self) -> int:
@@ -100,9 +113,19 @@ def read_averages(text: str) -> Averages | None:
         return None
     columns = _columns(lines[head + 1])
     rest = [number for number in rules if number > head + 1]
-    body = lines[rest[0] + 1 : rest[1] if len(rest) > 1 else len(lines)] if rest else []
-    rows = [row for row in (_row(line, columns) for line in body) if row]
-    return _sorted_out(rows, columns, _footer(lines), cut=len(rest) < 2)
+    end = rest[1] if len(rest) > 1 else len(lines)
+    rows, unread = [], []
+    for number in range(rest[0] + 1 if rest else end, end):
+        cells = _cells(lines[number], columns)
+        if not cells or _TOTAL.match(lines[number]):
+            continue
+        read = _row(cells, columns)
+        if isinstance(read, AverageRow):
+            rows.append(read)
+        else:
+            unread.append(UnreadRow(line=number + 1, why=read))
+    found = _sorted_out(rows, columns, _footer(lines), cut=len(rest) < 2)
+    return replace(found, unread=tuple(unread))
 
 
 def key_of(row: AverageRow) -> KernelKey:
@@ -122,22 +145,39 @@ def _columns(header: str) -> list[str]:
     return re.split(r"\s{2,}", header.strip())
 
 
-def _row(line: str, columns: list[str]) -> AverageRow | None:
+def _cells(line: str, columns: list[str]) -> list[str]:
+    """A line's cells; none for one that is empty or goes on with the stack of the row above."""
     cells = re.split(r"\s{2,}", line.strip())
+    if _SOURCE in columns and len(cells) == len(columns) - 1 > 1:
+        cells.insert(columns.index(_SOURCE), "")  # a row without a stack
     extra = len(cells) - len(columns)
-    if extra < 0:
-        return None
-    cells = ["  ".join(cells[: extra + 1]), *cells[extra + 1 :]]
+    if extra > 0:
+        cells = ["  ".join(cells[: extra + 1]), *cells[extra + 1 :]]
+    goes_on = _SOURCE in columns and len(cells) == 1
+    return [] if goes_on or not cells[0] else cells
+
+
+def _row(cells: list[str], columns: list[str]) -> AverageRow | str:
+    """Read a row; what is wrong with it where that cannot be done."""
+    if len(cells) != len(columns):
+        return f"{len(cells)} cells of {len(columns)}"
     by_name = dict(zip(columns, cells, strict=True))
-    calls = by_name["# of Calls"]
+    calls, device = by_name["# of Calls"], _device_column(columns)
     if not calls.isdecimal():
-        return None
+        return f"# of Calls is {calls[:_SHOWN_CHARS]!r}"
+    times = {}
+    for name in ("Self CPU", "CPU total", device or ""):
+        text = by_name.get(name, NO_VALUE)
+        time = 0 if text == NO_VALUE else time_ns(text)
+        if time is None:
+            return f"{name} is {text[:_SHOWN_CHARS]!r}"
+        times[name] = time
     return AverageRow(
         name=cells[0],
         calls=int(calls),
-        self_host_ns=time_ns(by_name.get("Self CPU", "")) or 0,
-        host_ns=time_ns(by_name.get("CPU total", "")) or 0,
-        self_device_ns=time_ns(by_name.get(_device_column(columns) or "", "")) or 0,
+        self_host_ns=times["Self CPU"],
+        host_ns=times["CPU total"],
+        self_device_ns=times[device or ""],
         flops=_flops(by_name),
     )
 

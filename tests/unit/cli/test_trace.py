@@ -337,6 +337,12 @@ def test_annotations_that_a_table_cannot_tell_apart_are_no_clean_answer(tmp_path
     assert "45.0%" in notes["footer_differs"]
 
 
+def test_a_row_of_a_table_that_cannot_be_read_is_no_clean_answer(tmp_path):
+    body, notes = report(averages(tmp_path / "bad", ("gemm two", "3.0x0s", "60")), code=3)
+    assert body["sum_us"] == 9_000_000
+    assert notes["rows_unread"].endswith("line 4: Self CUDA is '3.0x0s'")
+
+
 def test_what_a_step_achieved_by_its_parameters_stands_beside_the_kernels(trace, tmp_path):
     (tmp_path / "config.json").write_text(json.dumps(CONFIG))
     file = trace(*steps(0, 100), row(FMHA, 0, 60), row(GEMM, 100, 90))

@@ -142,3 +142,32 @@ def test_an_annotation_of_the_users_own_shows_in_the_sum():
 def test_a_kernel_that_is_called_nearly_so_is_a_kernel(name):
     table = read_averages(limited(row(name, "0.000us", "1.000us", 1)))
     assert name in [one.name for one in table.device]
+
+
+@pytest.mark.parametrize(
+    ("bad", "why"),
+    [
+        (row("gemm two", "0.000us", "3.0x0s", 60), "Self CUDA is '3.0x0s'"),
+        (row("gemm two", "0.0.0us", "3.000s", 60), "Self CPU is '0.0.0us'"),
+        (row("gemm two", "0.000us", "3.000s", "6o"), "# of Calls is '6o'"),
+        ("gemm two  1%  0.000us", "3 cells of 12"),
+    ],
+)
+def test_a_row_that_cannot_be_read_is_kept_with_its_line_and_reason(bad, why):
+    table = read_averages("before\n" + limited(bad))
+    assert [(one.line, one.why) for one in table.unread] == [(5, why)]
+    assert len(table.device) == 2
+
+
+def test_the_lines_of_a_stack_are_no_rows_and_a_row_without_one_is():
+    cells = ["Name", "Self CPU", "Self CUDA", "# of Calls", "Source Location"]
+    rule = "  ".join("-" * 14 for _ in cells)
+    rows = [
+        "one  0.000us  1.000s  2  a.py(3): f",
+        "                           b.py(9): g",
+        "",
+        "two  0.000us  1.000s  2  ",
+    ]
+    table = read_averages("\n".join([rule, "  ".join(cells), rule, *rows, rule]))
+    assert [one.name for one in table.device] == ["one", "two"]
+    assert table.unread == ()
