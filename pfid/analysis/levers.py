@@ -10,6 +10,13 @@ from dataclasses import dataclass
 from typing import Final
 
 _PARTS: Final = re.compile(r"[^a-z0-9]+")
+_CLAUSE: Final = re.compile(r"[:;]|\.\s")
+_COMPARAND: Final = re.compile(
+    r"\b(?:over|than|versus|vs|against|in place of|instead of|compared (?:to|with)|relative to"
+    r"|replac(?:es|ing))\b(?:[^,;:().]|\.(?=\w))*",
+    re.IGNORECASE,
+)
+"""What a claim holds its subject against, to the next stop."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,7 +26,7 @@ class Lever:
     Attributes:
         key: its name here.
         text: what to do, in words.
-        names: how a claim may call it.
+        names: how a claim may call it, in words that it may also join.
         families: kernels by which it, or what it would bring, is known to run already.
     """
 
@@ -46,7 +53,7 @@ class Dropped:
 
 
 CUDA_GRAPHS: Final = Lever(
-    key="cuda_graphs", text="CUDA graphs", names=("cuda graph", "cuda graphs", "cudagraphs")
+    key="cuda_graphs", text="CUDA graphs", names=("cuda graph", "cuda graphs")
 )
 COMPILE: Final = Lever(
     key="torch_compile",
@@ -64,7 +71,7 @@ BUCKETING: Final = Lever(
 FEED: Final = Lever(
     key="feeding",
     text="feed the device: data loader workers, pinned memory, prefetch",
-    names=("data loader", "dataloader", "prefetch", "pinned memory"),
+    names=("data loader", "prefetch", "pinned memory"),
 )
 OVERLAP: Final = Lever(
     key="overlap",
@@ -80,13 +87,13 @@ FLEX: Final = Lever(
 FLASH_2: Final = Lever(
     key="flash_attention_2",
     text="flash_attention_2 (head dimensions up to 256; all layers or none)",
-    names=("flash attention 2", "flashattention 2", "fa2"),
+    names=("flash attention 2", "fa 2"),
     families=frozenset({"flash_2", "flash_sdpa", "flash_3", "flash_4"}),
 )
 FLASH_4: Final = Lever(
     key="flash_attention_4",
     text="flash_attention_4, where the card's generation has it",
-    names=("flash attention 4", "flashattention 4", "fa4"),
+    names=("flash attention 4", "fa 4"),
     families=frozenset({"flash_4"}),
 )
 GROUPED_MM: Final = Lever(
@@ -130,9 +137,23 @@ def sifted(
 
 
 def speaks_of(negative: Negative, lever: Lever) -> bool:
-    """Whether a claim is about a lever: by its key, or by whole words of its text."""
-    said = f" {_words(negative.key)} {_words(negative.text)} "
-    return any(f" {_words(name)} " in said for name in (lever.key, *lever.names))
+    """Whether a claim is about a lever: by its key, or by the subject of its text.
+
+    The subject is the first clause that names any lever, without what it is compared with: that
+    FlashAttention-4 gains little over FA2 says nothing against FA2.
+    """
+    if _named(_words(negative.key), lever):
+        return True
+    clauses = (_words(clause) for clause in _CLAUSE.split(_COMPARAND.sub(" ", negative.text)))
+    subject = next((one for one in clauses if any(_named(one, other) for other in LEVERS)), "")
+    return _named(subject, lever)
+
+
+def _named(words: str, lever: Lever) -> bool:
+    """Whether one of a lever's names stands in some words, apart or joined."""
+    said = _COMPARAND.sub(" ", words)
+    names = (_words(name).replace(" ", " ?") for name in (lever.key, *lever.names))
+    return any(re.search(rf"\b{name}\b", said) for name in names)
 
 
 def _words(text: str) -> str:

@@ -3,9 +3,12 @@
 import pytest
 
 from pfid.analysis.levers import (
+    COMPILE,
     CUDA_GRAPHS,
+    FEED,
     FLASH_2,
     FLASH_4,
+    FLEX,
     FUSED_LOSS,
     GROUPED_MM,
     LEVERS,
@@ -38,6 +41,33 @@ def test_the_playbooks_negatives_are_about_their_levers(negative, lever):
 @pytest.mark.parametrize("text", ["a compiled corpus", "recompile limits", "grouped by topic"])
 def test_a_word_that_only_looks_like_one_is_not_it(text):
     assert not any(speaks_of(Negative(key="x", text=text), lever) for lever in LEVERS)
+
+
+@pytest.mark.parametrize(
+    ("text", "levers"),
+    [
+        ("FlexAttention in place of SDPA: 4% slower", {FLEX}),
+        ("flex_attention is slower than flash_attention_2", {FLEX}),
+        ("Compared with FA2, FlexAttention is 4% slower", {FLEX}),
+        ("Measured twice: FlexAttention, 4% slower", {FLEX}),
+        ("FlashAttention-4 on sm_120: 1.07x over FA2 in one report", {FLASH_4}),
+        ("FA-4: no gain; FA2 stays", {FLASH_4}),
+        ("Flash Attention 2 (versus FlashAttention-4): no gain", {FLASH_2}),
+        ("Flex attention against torch.compile", {FLEX}),
+        ("CUDAGraphs / torch.compile over the expert loop", {CUDA_GRAPHS, COMPILE}),
+        ("GroupedMM: 0.9% slower", {GROUPED_MM}),
+        ("DataLoader workers: no gain", {FEED}),
+    ],
+)
+def test_a_claim_is_about_its_subject_however_spelt_and_not_its_comparand(text, levers):
+    negative = Negative(key="x", text=text)
+    assert {one.key for one in LEVERS if speaks_of(negative, one)} == {one.key for one in levers}
+
+
+def test_a_comparand_in_a_key_is_none_of_its_subject():
+    negative = Negative(key="fa4_over_fa2", text="1.07x")
+    assert speaks_of(negative, FLASH_4)
+    assert not speaks_of(negative, FLASH_2)
 
 
 def test_the_key_alone_is_enough():
