@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
-from pfid.analysis.scaling import ScalingFit, Timing, best_of
+from pfid.analysis.scaling import Closure, ScalingFit, Timing, best_of
 
 LAUNCH_BOUND_RATIO_MAX: Final = 1.5
 LINEAR_RATIO_MIN: Final = 3.4
@@ -89,14 +89,14 @@ def read_regime(timings: Sequence[Timing], fit: ScalingFit) -> RegimeReading:
     """Read the regime from measured pairs where there are any, else from a fit that closes.
 
     Launch-bound is the one regime that a two-term fit cannot show (it has no constant), so it is
-    named from measured pairs alone; every other regime needs a fit that closes.
+    named from measured pairs alone; every other regime needs a fit that closes. What is too little
+    to fit at all names none.
     """
     seen, computed = observed_ratios(timings), fitted_ratios(timings, fit)
     observed, fitted = _common(seen), _common(computed)
-    if observed is not Regime.LAUNCH_BOUND and not fit.closes:
-        regime = Regime.NONE
-    else:
-        regime = observed or fitted or Regime.NONE
+    flat = observed is Regime.LAUNCH_BOUND and fit.closure is not Closure.UNDETERMINED
+    named = observed or fitted if flat or fit.closes else None
+    regime = named or Regime.NONE
     return RegimeReading(
         regime=regime,
         observed=observed,

@@ -52,6 +52,14 @@ def test_launch_bound_is_named_although_no_two_term_fit_can_close():
     assert "CUDA graphs" in reading.lever
 
 
+@pytest.mark.parametrize("last_s", [1.02, 4.0, 16.0])
+def test_two_widths_are_too_few_for_any_regime(last_s):
+    reading = read([(512, 1.00), (2_048, last_s)])
+    assert reading.observed is of_ratio(last_s)
+    assert reading.regime is Regime.NONE
+    assert "measure more widths" in reading.lever
+
+
 def test_a_curve_that_does_not_close_has_no_regime():
     reading = read([(128, 2.0), (256, 3.0), (512, 4.2), (1_024, 4.8), (2_048, 8.9), (4_096, 17.0)])
     assert reading.regime is Regime.NONE
