@@ -10,6 +10,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from pfid.analysis.frames import framed
+
 TAIL_WORDS: Final = 200
 """A loop begins after good text and runs into the cap: the end is looked at by itself."""
 LOOKED_AT_SHARE: Final = 0.15
@@ -20,8 +22,6 @@ SAMPLE_CHARS: Final = 4_096
 UNWORDED_CHARS: Final = 12
 """Where words are longer than this in the mean, letters may loop that no trigram of words shows:
 the whole text is packed. Else its end says as much, in a third of the time."""
-LINES_MIN: Final = 4
-DISTINCT_MIN: Final = 0.6
 _UNPARTED: Final = re.compile("[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _SPECIAL: Final = re.compile(
     r"<\|[^<>|\s]{1,60}\|>|</?s>|<(?:pad|unk|eos|bos|mask|sep|cls|start_of_turn|end_of_turn"
@@ -31,9 +31,6 @@ _SPECIAL: Final = re.compile(
 _FIRST: Final = np.uint64(0x9E3779B97F4A7C15)
 _SECOND: Final = np.uint64(0xC2B2AE3D27D4EB4F)
 """Odd factors that keep the places of a trigram's words apart; two of 64 bits collide never."""
-_PARTS: Final = re.compile(r"\n|(?<=[.!?]) ")
-_NUMBERED: Final = re.compile(r"\d+")
-_BULLET: Final = re.compile(r"^[\W_]*(?:(?:[^\W\d]{1,12}\s)?\d+[.):\s]*)?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +42,7 @@ class Repetition:
         tail_repeated: the same of its last words alone.
         squeezed: how many times shorter zlib makes it, or its end where it has ordinary words.
         special_run: how often one special token stands in a row.
-        framed: whether what repeats is the frame of lines or sentences that differ: a list, code.
+        framed: whether what repeats is the frame of what differs: of a list, of code.
     """
 
     repeated: float
@@ -72,7 +69,7 @@ def repetition(text: str) -> Repetition:
         tail_repeated=tail,
         squeezed=ratio,
         special_run=special_run(text),
-        framed=suspect and _framed(text, tail_only=whole < tail),
+        framed=suspect and framed(text, TAIL_WORDS if whole < tail else None),
     )
 
 
@@ -119,34 +116,3 @@ def special_run(text: str) -> int:
         run = run + 1 if same else 1
         longest = max(longest, run)
     return longest
-
-
-def _framed(text: str, *, tail_only: bool) -> bool:
-    lines = [line for line in _PARTS.split(text) if line.strip()]
-    if tail_only:
-        lines = _last_lines(lines)
-    if len(lines) < LINES_MIN:
-        return False
-    bodies = [_body(line) for line in lines]
-    total = sum(map(len, bodies))
-    return total > 0 and sum(map(len, set(bodies))) >= DISTINCT_MIN * total
-
-
-def _last_lines(lines: Sequence[str]) -> list[str]:
-    kept: list[str] = []
-    words = 0
-    for line in reversed(lines):
-        kept.append(line)
-        words += len(line.split())
-        if words >= TAIL_WORDS:
-            break
-    return kept
-
-
-def _body(line: str) -> str:
-    """A line without its number: counting while saying the same is a loop. Rows of figures stay."""
-    bare = line.strip()
-    letters = sum(map(str.isalpha, bare))
-    if 3 * letters < len(bare):
-        return bare
-    return _NUMBERED.sub("0", _BULLET.sub("", bare))
