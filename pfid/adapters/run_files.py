@@ -33,8 +33,8 @@ class RunFilesByPath:
             steps_dir: where the trainer writes its step files.
         """
         self._logs = {
-            log.path: HandedLog(begins_at=log.begins_at, size_at_start=log.older_bytes)
-            for log in logs
+            log.path: HandedLog(begins_at=log.begins_at, size_at_start=log.older_bytes, place=place)
+            for place, log in enumerate(logs)
         }
         self._steps_dir = steps_dir
         self._known: dict[str, _Inode] = {}
@@ -45,12 +45,13 @@ class RunFilesByPath:
         return [*self._open_logs(), *self._open_new_steps()]
 
     def news(self) -> FileNews:
-        """Open what came since the last look; all logs afresh if one of them was replaced."""
-        replaced = any(self._replaced(path) for path in self._logs)
-        new_logs = () if replaced else [path for path in self._logs if path not in self._known]
+        """Open what came since the last look, and what took the place of another file."""
+        added = self._opened([path for path in self._logs if path not in self._known])
+        replaced = self._opened([path for path in self._logs if self._replaced(path)])
         return FileNews(
-            added=[*self._opened(new_logs), *self._open_new_steps()],
-            logs_replaced=self._open_logs() if replaced else (),
+            added=[*added, *self._open_new_steps()],
+            logs_replaced=replaced,
+            all_logs_replaced=len(replaced) == len(self._logs),
         )
 
     @contextmanager
@@ -78,7 +79,8 @@ class RunFilesByPath:
 
     def _handed(self, path: str) -> HandedLog:
         """A file that took the place of another holds nothing older than the run."""
-        return HandedLog() if self._replaced(path) else self._logs[path]
+        handed = self._logs[path]
+        return HandedLog(place=handed.place, replaces=True) if self._replaced(path) else handed
 
     def _open_new_steps(self) -> list[OpenFile]:
         found = []

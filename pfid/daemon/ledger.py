@@ -255,6 +255,7 @@ def _put_stream(stream: Stream) -> PutStream:
         facts=stream.facts,
         readable=stream.readable,
         finished=stream.finished,
+        place=stream.place,
     )
     return PutStream(run_id=stream.run_id, ordinal=stream.ordinal, body=pack(body))
 

@@ -15,7 +15,7 @@ def within_quota(core: Core, uid: int, descriptors: int, asked: Asked) -> None:
         return
     quotas = core.config.quotas
     own = [r for r in core.living() if r.run.uid == uid]
-    held = sum(1 + sum(s.fd is not None for s in r.streams) for r in own)
+    held = sum(1 + sum((s.fd is not None) + len(s.successors) for s in r.streams) for r in own)
     if len(own) + 1 > quotas.runs_per_user:
         raise RefusalError(
             "quota",

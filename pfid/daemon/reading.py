@@ -10,6 +10,7 @@ from pfid.analysis import early_steps
 from pfid.analysis.launch_windows import LaunchWindows
 from pfid.analysis.step_statistics import StepStatistics
 from pfid.daemon.core import Core
+from pfid.daemon.handed import stored_name
 from pfid.daemon.judging import Judging
 from pfid.daemon.messages import ReaderEnded, ReaderTold
 from pfid.daemon.tracked import Stream, TrackedRun
@@ -58,6 +59,7 @@ class Reading:
             ordinal=max((s.ordinal for s in run.streams), default=-1) + 1,
             run_id=run.run_id,
             kind=kind,
+            place=handed.place,
             begins_at=handed.begins_at,
             size_at_start=handed.size_at_start,
             fd=fd,
@@ -80,8 +82,11 @@ class Reading:
             size_at_start=stream.size_at_start,
             resume_at=stream.offset,
             parser_state=stream.parser_state,
+            other_file=stream.other_file,
         )
         stream.following = self._send(order, (stream.fd,))
+        if stream.following and stream.successors:
+            self._send(Unfollow(stream=stream.number))
 
     def drain(self, run: TrackedRun) -> bool:
         """Have everything read that stands there now; False if there is nothing to read.
@@ -101,17 +106,49 @@ class Reading:
                 self._send(Unfollow(stream=stream.number))
             self._close(stream)
 
+    def succeed(self, run: TrackedRun, stream: Stream, fd: int, handed: HandedLog) -> None:
+        """Go on in a file that took the place of the stream's, once that is read to its end."""
+        stream.successors.append((fd, handed))
+        if stream.following:
+            self._send(Unfollow(stream=stream.number))
+        elif stream.fd is None or run.died_at_s is not None:
+            self._switch(stream)
+        # else no reader runs: the next one is given the old file first
+
+    def _switch(self, stream: Stream) -> None:
+        if stream.fd is not None:
+            CLOSER.close(stream.fd)
+        stream.fd, handed = stream.successors.popleft()
+        stream.begins_at, stream.size_at_start = handed.begins_at, handed.size_at_start
+        stream.other_file = stream.offset is not None
+        stream.dirty = True
+        self.follow(stream)
+        run = self._core.runs.get(stream.run_id)
+        if stream.following and run is not None and run.died_at_s is not None:
+            self._send(Unfollow(stream=stream.number))
+
     def replace(self, run: TrackedRun) -> None:
-        """The run's logs are at another place now: finish those we have."""
+        """The run's logs are at another place now, nobody says which of them: finish ours."""
         for stream in run.streams:
             if stream.kind is StreamKind.LOG and not stream.finished:
+                stream.replaced = True
                 if stream.following:
                     self._send(Unfollow(stream=stream.number))
                 self._close(stream)
+                self._past(stream)
+                self._core.ports.notify.drop(stored_name(run.run_id, str(stream.ordinal)))
+
+    def _past(self, stream: Stream) -> None:
+        """Keep of a replaced stream what it adds to the others."""
+        stream.parser_state = None
+        if stream.facts is not None:
+            stream.facts = log_facts.without_place(stream.facts)
 
     def _close(self, stream: Stream) -> None:
         stream.finished = True
         stream.dirty = True
+        while stream.successors:
+            CLOSER.close(stream.successors.pop()[0])
         if stream.fd is not None:
             CLOSER.close(stream.fd)
             stream.fd = None
@@ -175,6 +212,9 @@ class Reading:
         stream.offset = batch.offset
         stream.parser_state = batch.parser_state
         stream.facts = batch.facts
+        stream.other_file = False
+        if stream.replaced:
+            self._past(stream)
         stream.dirty = True
         run.steps_dirty = True
         now_s = self._core.monotonic_s()
@@ -226,6 +266,8 @@ class Reading:
         stream.following = False
         if closed.why is not CloseReason.UNFOLLOWED:
             self._unreadable(stream, f"{closed.why.value} {closed.detail}".strip())
+        elif stream.successors:
+            self._switch(stream)
         if stream.finished:
             del self._core.streams[stream.number]
         run = self._core.runs.get(stream.run_id)
@@ -234,6 +276,9 @@ class Reading:
 
     def _unreadable(self, stream: Stream, why: str) -> None:
         self._core.ports.log.say("warning", "log unreadable", run=stream.run_id, why=why)
+        if stream.successors:
+            self._switch(stream)
+            return
         stream.readable = False
         self._close(stream)
         run = self._core.runs.get(stream.run_id)

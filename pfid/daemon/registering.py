@@ -24,6 +24,7 @@ from pfid.formats.untrusted import printable
 from pfid.policy import progress
 from pfid.policy.baseline import EarlierRun, believable
 from pfid.wire.control import Ended, HandOver, Register, StopIntent
+from pfid.wire.reader import StreamKind
 
 TEXT_CHARS: Final = 200
 WHY_CHARS: Final = 500
@@ -208,13 +209,15 @@ class Registering:
             return
         lost = [s for s in run.streams if s.fd is None and not s.finished]
         for entry in tuple(handed.files):
-            kind, fd, _ = entry
-            stream = next((s for s in lost if s.kind is kind), None)
-            if stream is None:
+            kind, fd, said = entry
+            alike = [s for s in lost if s.kind is kind and said.place in {s.place, None}]
+            alike += [s for s in lost if s.kind is kind and s.place is None]
+            if not alike:
                 continue
+            stream = alike[0]
             lost.remove(stream)
             handed.files.remove(entry)
-            stream.fd = fd
+            stream.fd, stream.place = fd, said.place
             self._reading.follow(stream)
             self._keep(run, str(stream.ordinal), fd)
 
@@ -233,7 +236,8 @@ class Registering:
             if handed.pidfds and run.root is None:
                 self._take_back(run, handed)
             within_quota(self._core, run.run.uid, len(handed.files), asked)
-            if request.replace_logs:
+            went_on = self._go_on(run, handed, all_logs=request.replace_logs)
+            if request.replace_logs and not went_on:
                 self._reading.replace(run)
             self._take_files(run, handed)
             self._core.touch(run)
@@ -241,6 +245,25 @@ class Registering:
             return run.run_id
         finally:
             handed.close()
+
+    def _go_on(self, run: TrackedRun, handed: Handed, *, all_logs: bool) -> bool:
+        """Have streams go on in the files that took the place of theirs; False if none does."""
+        streams = [s for s in run.streams if s.kind is StreamKind.LOG and not s.finished]
+        lone = all_logs and len(streams) == len(handed.files) == 1
+        went_on = False
+        for entry in tuple(handed.files):
+            kind, fd, said = entry
+            place = said.place if said.replaces else None
+            known = (s for s in streams if place is not None and s.place == place)
+            stream = streams[0] if lone else next(known, None)
+            if stream is None or kind is not StreamKind.LOG:
+                continue
+            handed.files.remove(entry)
+            self._core.ports.notify.drop(stored_name(run.run_id, str(stream.ordinal)))
+            self._keep(run, str(stream.ordinal), fd)
+            self._reading.succeed(run, stream, fd, said)
+            went_on = True
+        return went_on
 
     def ended(self, asked: Asked, request: Ended) -> EarlierRun | None:
         """The launcher waited for the process and reports.

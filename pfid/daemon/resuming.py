@@ -223,6 +223,7 @@ class Resuming:
                 facts=body.facts,
                 readable=body.readable,
                 finished=body.finished,
+                place=body.place,
                 dirty=False,
             )
             run.streams.append(stream)

@@ -22,6 +22,7 @@ from pfid.policy.hysteresis import Settling
 from pfid.policy.leading_writer import Leading
 from pfid.policy.progress import ProgressState
 from pfid.spec.ports.log import LogFacts
+from pfid.wire.control import HandedLog
 from pfid.wire.reader import StreamKind
 
 DEATHS_MAX: Final = 256
@@ -50,14 +51,18 @@ class Member:
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Stream:
-    """One handed-over file.
+    """One handed-over file, and those that take its place one after another.
 
     Attributes:
         number: what the reader calls it.
         ordinal: its place among the run's streams.
+        place: which of the run's logs it is, as its launcher counts them.
         fd: the descriptor, None once it is let go.
         following: whether the reader has it.
         readable: whether the reader could read it so far.
+        successors: files that took the place of ``fd``, to be followed once it is read.
+        other_file: what was read so far stood in another file than ``fd``.
+        replaced: another stream goes on in its place.
         finished: nothing more will be read.
         dirty: whether its place is not on disk yet.
     """
@@ -68,12 +73,16 @@ class Stream:
     kind: StreamKind
     begins_at: int
     size_at_start: int
+    place: int | None = None
     fd: int | None = None
+    successors: deque[tuple[int, HandedLog]] = field(default_factory=deque)
+    other_file: bool = False
     offset: int | None = None
     parser_state: object = None
     facts: LogFacts | None = None
     following: bool = False
     readable: bool = True
+    replaced: bool = False
     finished: bool = False
     dirty: bool = True
 

@@ -98,6 +98,10 @@ class LogParser:
     def truncated(self) -> None:
         """The file shrank: what comes next stands at its beginning."""
         self._truncations += 1
+        self.replaced()
+
+    def replaced(self) -> None:
+        """Another file took the place of this one: what comes next stands at its beginning."""
         self._cut.truncated()
 
     def _read(self, body: bytes, at_s: float | None) -> list[StepEvent]:

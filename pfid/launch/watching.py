@@ -146,7 +146,7 @@ class Watching:
         try:
             for link in links:
                 self._hand_over(link, news.added, replace=False)
-                self._hand_over(link, news.logs_replaced, replace=True)
+                self._hand_over(link, news.logs_replaced, replace=news.all_logs_replaced)
         finally:
             self._close_all([*news.added, *news.logs_replaced])
 

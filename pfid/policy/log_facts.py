@@ -41,6 +41,11 @@ def together(parts: Iterable[LogFacts]) -> LogFacts | None:
     )
 
 
+def without_place(facts: LogFacts) -> LogFacts:
+    """What a log told that another one goes on for: what it counted, not how it stood last."""
+    return replace(facts, moved=False, losses=())
+
+
 def _markers(facts: tuple[LogFacts, ...]) -> dict[Marker, MarkerSeen]:
     found: dict[Marker, MarkerSeen] = {}
     for part in facts:

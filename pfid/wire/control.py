@@ -42,10 +42,16 @@ class HandedLog(msgspec.Struct, frozen=True, kw_only=True):
         begins_at: offset from which on the run's text is read; 0 for a fresh file.
         size_at_start: size of the file when the run began, as far as it is known: so many bytes
             are older than the run. 0 for what an attached process may have written itself.
+        place: which of the run's logs this is, a number of the launcher's; None from one that
+            does not count them, and for a step file.
+        replaces: it took the place of the file that was handed over for ``place`` before. A
+            daemon that does not know of this follows both.
     """
 
     begins_at: Size = 0
     size_at_start: Size = 0
+    place: Small | None = None
+    replaces: bool = False
 
 
 class _Request(
@@ -103,7 +109,14 @@ class Register(_Request, tag="register", frozen=True, kw_only=True):
 
 
 class HandOver(_Request, tag="hand_over", frozen=True, kw_only=True):
-    """New descriptors for a known run: after rotation, or a step file that came later."""
+    """New descriptors for a known run: after rotation, or a step file that came later.
+
+    Attributes:
+        run_id: the run.
+        roles: one a descriptor, in order.
+        logs: one for each LOG and STEPS role, in order.
+        replace_logs: these are all of the run's logs now.
+    """
 
     run_id: str
     roles: list[Role]

@@ -21,8 +21,10 @@ class FileNews:
 
     Attributes:
         added: files that were not there.
-        logs_replaced: every log that exists now, if a path holds another file than it did.
+        logs_replaced: logs whose path holds another file than it did.
+        all_logs_replaced: whether those are all logs of the run.
     """
 
     added: Sequence[OpenFile] = ()
     logs_replaced: Sequence[OpenFile] = ()
+    all_logs_replaced: bool = False

@@ -61,6 +61,8 @@ class Follow(_Order, tag="follow", frozen=True, kw_only=True):
         resume_at: offset to go on from after a restart; None for a new stream.
         parser_state: what the reader last reported for this stream, None for a new one.
         uid: whose run it is; ``Configure.bytes_per_s`` counts by it.
+        other_file: ``resume_at`` and ``parser_state`` are of the file whose place this one took: it
+            is read from its start, unless it begins as that one did up to there.
     """
 
     stream: int
@@ -70,6 +72,7 @@ class Follow(_Order, tag="follow", frozen=True, kw_only=True):
     resume_at: int | None = None
     parser_state: Any = None
     uid: int = 0
+    other_file: bool = False
 
 
 class Unfollow(_Order, tag="unfollow", frozen=True, kw_only=True):

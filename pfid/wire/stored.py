@@ -90,6 +90,7 @@ class StreamBody(_Body, frozen=True, kw_only=True):
     facts: LogFacts | None = None
     readable: bool = True
     finished: bool = False
+    place: int | None = None
 
 
 class StepsBody(_Body, frozen=True, kw_only=True):

@@ -56,7 +56,8 @@ class FollowedFile:
         state = _checked(order.parser_state)
         self._parser = make_parser(state.get("parser"))
         self._seam = Seam.restore(state["seam"]) if state else Seam(order.begins_at)
-        self._link = LinkName(fd, state.get("link"))
+        self._other_file = order.other_file
+        self._link = LinkName(fd, None if order.other_file else state.get("link"))
         self._offset = order.begins_at if order.resume_at is None else order.resume_at
         self._size_bytes = self._offset
         self._seam_checked = False
@@ -64,7 +65,7 @@ class FollowedFile:
         self._seen_all_at_s: float | None = None
         self._written_at_s: float | None = None
         self._events: list[StepEvent] = []
-        self._changed = order.resume_at is None
+        self._changed = order.resume_at is None or order.other_file
         self._grew = False
 
     @property
@@ -81,8 +82,9 @@ class FollowedFile:
         status = os.fstat(self.fd)
         self._size_bytes = status.st_size
         self._seam_checked = False
-        if self._size_bytes < self._offset:
+        if self._size_bytes < self._offset or self._is_another():
             self._start_over()
+        self._other_file = False
         if self._size_bytes > self._offset:
             self._grew_s = now_s
             before_s = self._seen_all_at_s
@@ -171,10 +173,17 @@ class FollowedFile:
     def _read_at(self, n_bytes: int, offset: int) -> bytes:
         return os.pread(self.fd, n_bytes, offset)
 
+    def _is_another(self) -> bool:
+        """Whether it took the place of the file that was read so far, and is no copy of it."""
+        return self._other_file and not self._seam.is_copy(self._read_at, self._offset)
+
     def _start_over(self) -> None:
-        """The file was emptied: what is in it now is new, and so begins at 0."""
+        """The file was emptied, or is another: what is in it now is new, and so begins at 0."""
         self._events += self._parser.finish()  # the line that was cut off
-        self._parser.truncated()
+        if self._other_file:
+            self._parser.replaced()
+        else:
+            self._parser.truncated()
         self._changed = True
         self._offset = 0
         self._seam = Seam(0)

@@ -42,6 +42,14 @@ class Seam:
             return True
         return read_at(len(self._head), self._origin) == self._head
 
+    def is_copy(self, read_at: ReadAt, offset: int) -> bool:
+        """Return whether another file begins as this one did up to ``offset``."""
+        return (
+            bool(self._tail)
+            and read_at(len(self._tail), offset - len(self._tail)) == self._tail
+            and read_at(len(self._head), self._origin) == self._head
+        )
+
     def state(self) -> list[Any]:
         """Return plain data for ``restore``."""
         return [self._origin, self._head, self._tail]

@@ -33,6 +33,10 @@ class StepsText:
     def truncated(self) -> None:
         """Count it; call ``finish`` before for the line that was cut off."""
         self._truncations += 1
+        self.replaced()
+
+    def replaced(self) -> None:
+        """Begin with a line; call ``finish`` before for the one that was cut off."""
         self._parser.finish()
 
     def _noted(self, events: list[StepEvent]) -> list[StepEvent]:

@@ -21,6 +21,10 @@ class TextParser(Protocol):
         """The file was emptied; what comes next stands at its beginning."""
         ...
 
+    def replaced(self) -> None:
+        """Another file took its place; what comes next stands at that one's beginning."""
+        ...
+
     def facts(self) -> LogFacts:
         """Return what the text has said so far."""
         ...

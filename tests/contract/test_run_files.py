@@ -7,7 +7,7 @@ from contextlib import suppress
 import pytest
 
 from pfid.adapters.run_files import RunFilesByPath
-from pfid.wire.control import Role
+from pfid.wire.control import HandedLog, Role
 from pfid.wire.record import RecordedLog
 
 
@@ -60,21 +60,35 @@ def test_what_comes_later_is_told_once(folder):
     assert list(it.news().added) == []
 
 
-def test_a_replaced_log_brings_all_logs_again_and_begins_at_its_start(folder):
+def test_of_several_logs_the_replaced_one_alone_comes_again_and_begins_at_its_start(folder):
     (folder / "a.log").write_text("old\n")
     (folder / "b.log").write_text("b\n")
     it = files(folder, "a.log", "b.log", begins_at=2)
-    told(it.open_all())
-    (folder / "a.log").rename(folder / "a.1.log")
+    opened = it.open_all()
+    handed = [(file.handed.place, file.handed.replaces) for file in opened]
+    assert handed == [(0, False), (1, False)]
+    told(opened)
+    (folder / "b.log").rename(folder / "b.1.log")
     assert list(it.news().logs_replaced) == [], "it is gone, nothing took its place yet"
-    (folder / "a.log").write_text("new\n")
-    replaced = it.news().logs_replaced
-    assert [file.handed.begins_at for file in replaced] == [0, 2]
-    assert told(replaced) == [
-        (Role.LOG, inode(folder / "a.log")),
-        (Role.LOG, inode(folder / "b.log")),
-    ]
+    (folder / "b.log").write_text("new\n")
+    news = it.news()
+    [replaced] = news.logs_replaced
+    assert replaced.handed == HandedLog(place=1, replaces=True)
+    assert not news.all_logs_replaced
+    assert told(news.logs_replaced) == [(Role.LOG, inode(folder / "b.log"))]
     assert list(it.news().logs_replaced) == []
+
+
+def test_a_run_whose_only_log_is_replaced_has_all_its_logs_replaced(folder):
+    (folder / "a.log").touch()
+    it = files(folder, "a.log")
+    told(it.open_all())
+    assert not it.news().all_logs_replaced
+    (folder / "a.log").rename(folder / "a.1.log")
+    (folder / "a.log").touch()
+    news = it.news()
+    assert news.all_logs_replaced
+    told(news.logs_replaced)
 
 
 @pytest.mark.parametrize("what", ["fifo", "folder"])

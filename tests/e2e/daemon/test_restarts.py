@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from pfid.domain.errors import ControlError
-from pfid.wire.control import Ended, Registered
+from pfid.wire.control import Ended, HandedLog, HandOver, Register, Registered, Role
 
 
 def test_a_living_run_is_found_again_by_its_identity(box):
@@ -52,7 +52,6 @@ def test_a_launcher_that_registers_again_brings_the_status_of_what_ended_meanwhi
     box.kill()
     child.communicate(b"go\n")
     box.start()
-    from pfid.wire.control import Register, Role
 
     again = Register(
         name="told",
@@ -97,7 +96,6 @@ def test_a_log_is_read_on_at_its_offset_and_no_step_counts_twice(box, tmp_path):
     box.kill()
     write(51, 101)
     box.start()
-    from pfid.wire.control import HandedLog, Register, Role
 
     fds = [os.pidfd_open(child.pid), os.open(log, os.O_RDONLY)]
     again = Register(
@@ -116,6 +114,61 @@ def test_a_log_is_read_on_at_its_offset_and_no_step_counts_twice(box, tmp_path):
     box.until("all of them", lambda: box.run("reads")["run"]["steps_total"] >= 100)
     assert box.run("reads")["run"]["steps_total"] == 100
     assert box.run("reads")["run"]["summary"]["n"] == 99
+
+
+PLACES = {"first.log": 0, "second.log": 1}
+
+
+def _register_places(box, child, logs) -> None:
+    """Register a run whose launcher counts its logs, handed over in any order."""
+    fds = [os.pidfd_open(child.pid), *(os.open(log, os.O_RDONLY) for log in logs)]
+    request = Register(
+        name="turns",
+        run_id="turns",
+        pid=child.pid,
+        start_ticks=None,
+        started_at_s=0.0,
+        source="captured",
+        roles=[Role.PIDFD, *(Role.LOG for _ in logs)],
+        logs=[HandedLog(place=PLACES[log.name]) for log in logs],
+    )
+    box.ask(request, fds)
+    for fd in fds:
+        os.close(fd)
+
+
+def test_a_rotated_log_goes_on_also_after_a_restart_and_the_other_one_stays_itself(box, tmp_path):
+    first, second = tmp_path / "first.log", tmp_path / "second.log"
+    first.write_text("")
+    second.write_text("note\n")
+    child = box.child()
+    _register_places(box, child, [second, first])
+
+    def write(begin: int, end: int) -> None:
+        with first.open("a") as out:
+            for i in range(begin, end):
+                out.write(f'{{"step": {i}, "seconds": 0.5, "loss": 1.0}}\n')
+
+    def steps() -> int:
+        return int(box.run("turns")["run"]["steps_total"])
+
+    write(1, 51)
+    box.until("50 steps", lambda: steps() == 50)
+    first.rename(tmp_path / "first.log.1")
+    write(51, 101)
+    handed = [HandedLog(place=PLACES[first.name], replaces=True)]
+    fd = os.open(first, os.O_RDONLY)
+    box.ask(HandOver(run_id="turns", roles=[Role.LOG], logs=handed), [fd])
+    os.close(fd)
+    box.until("100 steps", lambda: steps() == 100)
+    box.kill()
+    write(101, 151)
+    box.start()
+    _register_places(box, child, [first, second])
+    box.until("150 steps", lambda: steps() >= 150)
+    assert steps() == 150
+    assert box.run("turns")["run"]["summary"]["n"] == 149
+    assert box.verdicts("turns")["log_is_one_run"] == ("pass", "one_run")
 
 
 class Store:

@@ -85,10 +85,10 @@ def test_a_trainers_own_log_is_handed_over_when_it_appears_and_when_it_is_replac
     _, replaced = eventually(
         lambda: up.told("hand_over") if len(up.told("hand_over")) == 2 else None, "its successor"
     )
-    assert replaced["request"]["replace_logs"]
-    assert [fd["inode"] for fd in replaced["fds"]] == [
-        (user.work / name).stat().st_ino for name in ("train.log", "own.jsonl")
-    ]
+    assert not replaced["request"]["replace_logs"], "the other log stays as it is"
+    assert replaced["fds"][0]["inode"] == (user.work / "own.jsonl").stat().st_ino
+    [log] = replaced["request"]["logs"]
+    assert (log["place"], log["replaces"]) == (1, True)
 
 
 def test_a_step_file_of_a_rank_nobody_foresaw_is_handed_over(user, up, eventually):

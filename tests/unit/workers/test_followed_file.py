@@ -270,3 +270,77 @@ def test_of_a_hole_of_terabytes_no_more_is_read_at_the_end_than_is_reasonable(
     followed.file.look_for_the_last_time(2.0)
     assert (followed.file.leaving, followed.file.backlog_bytes) == (True, 3)
     followed.file.close()
+
+
+def _successor(followed: Followed, text: bytes) -> Followed:
+    """Follow a file that took the place of a followed one."""
+    last = followed.last
+    path = followed.path.with_name("new.jsonl")
+    path.write_bytes(text)
+    order = Follow(
+        stream=1,
+        kind=StreamKind.STEPS,
+        resume_at=last.offset,
+        parser_state=msgspec.msgpack.decode(msgspec.msgpack.encode(last.parser_state)),
+        other_file=True,
+    )
+    return Followed(path, order)
+
+
+@pytest.mark.parametrize("last", [4, 6, 9], ids=["shorter", "as long", "longer"])
+def test_a_file_that_took_the_place_of_another_is_read_from_its_start(followed: Followed, last):
+    followed.catch_up()
+    other = _successor(followed, lines(4, last))
+    assert other.catch_up() == list(range(4, last + 1))
+    assert other.last.facts.truncations == 0
+    assert other.last.facts.bytes_read == len(lines(1, last)), "it goes on in the old one's count"
+    other.file.close()
+
+
+def test_a_copy_that_took_the_place_of_another_file_goes_on_where_that_was_read(followed: Followed):
+    followed.catch_up()
+    other = _successor(followed, lines(1, 5))
+    assert other.catch_up() == [4, 5]
+    other.file.close()
+
+
+def test_a_file_with_the_head_of_the_one_whose_place_it_took_is_no_copy(followed: Followed):
+    followed.append(lines(4, 40))
+    followed.catch_up()
+    other = _successor(followed, lines(1, 30) + lines(50, 90))
+    assert len(other.catch_up()) == 71
+    other.file.close()
+
+
+def test_a_file_that_took_the_place_of_another_and_is_emptied_was_truncated(followed: Followed):
+    followed.catch_up()
+    other = _successor(followed, lines(4, 9))
+    other.catch_up()
+    other.path.write_bytes(line(10))
+    assert other.catch_up() == [10]
+    assert other.last.facts.truncations == 1
+    other.file.close()
+
+
+def test_a_file_that_took_the_place_of_a_moved_one_has_not_moved(followed: Followed):
+    followed.catch_up()
+    followed.path.unlink()
+    followed.catch_up()
+    assert followed.last.facts.moved
+    other = _successor(followed, b"")
+    other.catch_up()
+    assert not other.last.facts.moved
+    other.file.close()
+
+
+def test_a_file_that_took_the_place_of_one_of_which_nothing_was_ours_is_read_from_its_start(
+    tmp_path: Path,
+):
+    path = tmp_path / "old.jsonl"
+    path.write_bytes(lines(1, 3))
+    old = Followed(path, Follow(stream=1, kind=StreamKind.STEPS, begins_at=len(lines(1, 3))))
+    old.catch_up()
+    other = _successor(old, lines(4, 9))
+    assert other.catch_up() == [4, 5, 6, 7, 8, 9]
+    old.file.close()
+    other.file.close()
