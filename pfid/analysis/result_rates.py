@@ -3,12 +3,15 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
+from typing import Final
 
 from pfid.analysis.lost_items import expected_scores, lacks_score
 from pfid.analysis.rates import Count
 from pfid.spec.ports.results import ResultRecord
 from pfid.spec.result_gates.rate import Rate
 
+SINGLE_SEED_ITEMS_MIN: Final = 10
+"""Fewer items may all have answers that differ from their first letter on for other reasons."""
 Runs = Mapping[int, Sequence[Count]]
 """Counts by seed; those of one seed are repeats of one another."""
 
@@ -52,7 +55,10 @@ def seed_margin(records: Iterable[ResultRecord]) -> float | None:
     Alike is the share of the longer output that both begin with, over items whose outputs are not
     all the same. Near 0: seeds decide nothing, so they were never taken; that is also what all the
     same outputs under different seeds come to. Without repeats the outputs of one seed are taken
-    for the same. None if no item was answered under two seeds.
+    for the same. None if no item was answered under two seeds, or under one more than once.
+
+    With one seed alone there is no other to hold it against, and it is how alike its repeats are:
+    those that have next to no common beginning were not drawn with that seed.
     """
     items: dict[tuple[str, str], dict[int, dict[int, str]]] = defaultdict(lambda: defaultdict(dict))
     for record in records:
@@ -61,13 +67,21 @@ def seed_margin(records: Iterable[ResultRecord]) -> float | None:
             outputs[record.repeat] = record.reasoning + record.output
     several = [runs for runs in items.values() if len(runs) > 1]
     if not several:
-        return None
+        return _one_seed_margin(items.values())
     telling = [runs for runs in several if len(_outputs(runs)) > 1]
     if not telling:
         return 0.0
     other = _mean(alike for runs in telling for alike in _between_seeds(runs))
     same = [alike for runs in telling for alike in _within_seeds(runs)]
     return (_mean(same) if same else 1.0) - other
+
+
+def _one_seed_margin(items: Iterable[Mapping[int, Mapping[int, str]]]) -> float | None:
+    same = [list(_within_seeds(runs)) for runs in items]
+    repeated = [alikes for alikes in same if alikes]
+    if len(repeated) < SINGLE_SEED_ITEMS_MIN:
+        return None
+    return _mean(one for alikes in repeated for one in alikes)
 
 
 def alike(one: str, other: str) -> float:

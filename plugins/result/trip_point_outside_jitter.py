@@ -85,7 +85,8 @@ class Seen:
         missing: those whose rate cannot be counted.
         repeats: runs of the same seed, in effect: one more than its degrees of freedom.
         distance_sds: from a rate to its trip point, in jitters, of the nearest; 0 if it is on it.
-        seed_margin: how much more alike one seed's outputs are than two seeds'; 1 if not known.
+        seed_margin: how much more alike one seed's outputs are than two seeds'; of one seed alone,
+            how alike its repeats are; 1 if not known.
         left_out: share of the records that a rate should be over and is not; the largest.
         figures: of the nearest.
         said: of each.
@@ -194,6 +195,12 @@ def _seed_controls(limits: Limits) -> Iterable[Control]:
         ("hardly more alike than two seeds", "seed_not_taken", 0.2 + 0.9 * least),
     ):
         yield _control(name, code, 0.9, _seeded(repeats, same))
+    for name, code, share in (
+        ("one seed, runs just alike", "outside_jitter", 1.1),
+        ("one seed, runs with nothing in common", "seed_not_taken", 0.9),
+    ):
+        lone = [one for one in _seeded(repeats, share * least, common=0) if one.seed == 1]
+        yield _control(name, code, 0.9, lone)
     alike = [replace(one, output="word for word") for one in _seeded(repeats, 1.0)]
     yield _control("every seed says the same", "seed_not_taken", 0.9, alike)
     bare = result_world(result_facts(arm(alike)))
@@ -222,14 +229,14 @@ def _runs(runs: Iterable[tuple[int, int]]) -> list[ResultRecord]:
     ]
 
 
-def _seeded(repeats: int, same: float) -> list[ResultRecord]:
-    """Two seeds whose outputs begin with the same fifth; one seed's share ``same`` of them."""
+def _seeded(repeats: int, same: float, common: int = 200) -> list[ResultRecord]:
+    """Two seeds whose outputs begin with the same letters; one seed's share ``same`` of them."""
     size = 1_000
     return [
         record(
             item,
-            "=" * 200
-            + (str(seed) * (round(same * size) - 200)).ljust(size - 200, chr(97 + repeat)),
+            "=" * common
+            + (str(seed) * (round(same * size) - common)).ljust(size - common, chr(97 + repeat)),
             seed=seed,
             repeat=repeat,
             scores={"short": float(item < 3)},

@@ -104,6 +104,15 @@ def test_an_answer_that_is_always_the_same_tells_nothing_of_seeds():
     assert seed_margin(answers(said)) == 1.0
 
 
-def test_one_seed_alone_or_none_tells_nothing():
-    assert seed_margin(answers({(1, 0): ["a"], (1, 1): ["b"]})) is None
+def test_repeats_of_one_seed_without_a_common_beginning_were_not_drawn_with_it():
+    first = [f"{n}a" for n in range(10)]
+    assert seed_margin(answers({(1, 0): first, (1, 1): [f"x{n}b" for n in range(10)]})) == 0.0
+    assert seed_margin(answers({(1, 0): first, (1, 1): [f"{n}b" for n in range(10)]})) == 0.5
+    assert seed_margin(answers({(1, 0): first, (1, 1): first})) == 1.0
+
+
+def test_one_seed_without_repeats_or_with_few_items_tells_nothing():
+    assert seed_margin(answers({(1, 0): ["a"] * 20})) is None
+    nine = {(1, 0): ["a"] * 9, (1, 1): ["b"] * 9}
+    assert seed_margin(answers(nine)) is None
     assert seed_margin([record(1), record(2)]) is None
