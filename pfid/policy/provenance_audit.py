@@ -45,7 +45,7 @@ class AuditRow:
         requested: what was asked for.
         resolved: what the library settled on; None if nobody looked.
         pair: the field, or fields, that show its consequence; "" where there is nothing to show.
-        observed: the consequence; None if nobody saw one.
+        observed: the consequence; None if nobody saw one, or who looked found none.
         standing: what that comes to.
         why: in words: how it is contradicted, or how to have it observed.
     """
@@ -112,7 +112,7 @@ def _pair(name: str, field: Field, manifest: Manifest) -> tuple[str, Any, Standi
     if not rule.observed:
         return "", None, Standing.DECISION, rule.hint
     seen = manifest.fields.get(rule.observed, Field())
-    if seen.observed is None:
+    if seen.observed is None and seen.observed_by is None:
         if seen.refused is not None:
             return rule.observed, seen.refused, Standing.SELF_OBSERVED, rule.hint
         return rule.observed, None, Standing.INTENT_ONLY, rule.hint
@@ -120,6 +120,8 @@ def _pair(name: str, field: Field, manifest: Manifest) -> tuple[str, Any, Standi
         seen.observed if seen.conflicting and isinstance(seen.observed, list) else [seen.observed]
     )
     why = next((w for value in values if (w := rule.contradicts(field.requested, value))), "")
+    if not why and seen.observed is None:
+        return rule.observed, None, Standing.INTENT_ONLY, rule.hint
     if not why and _says_nothing(rule.observed, seen.observed, manifest.fields):
         return rule.observed, seen.observed, Standing.INTENT_ONLY, _ZERO
     standing = Standing.CONTRADICTED if why else Standing.PAIRED

@@ -30,6 +30,8 @@ class PairRule:
 
 
 def _differs(configured: Any, observed: Any) -> str:
+    if observed is None:
+        return "the process that looked found none"
     return "" if observed == configured else "another value was observed"
 
 

@@ -65,3 +65,13 @@ def test_an_adapter_that_was_not_trained_or_is_no_number_fails(audited, norms, s
     rows, came = audited("configured('adapter.rank', 4)", f"observe_adapter(adapter({norms}))")
     assert (came, rows["adapter.rank"]["why"]) == (status, why)
     assert rows["adapter.rank"]["standing"] == ("contradicted" if status else "paired")
+
+
+@pytest.mark.parametrize(
+    ("template", "status", "standing"),
+    [("None", 1, "contradicted"), ("'{{ other }}'", 1, "contradicted"), ("'mine'", 0, "paired")],
+)
+def test_a_worker_without_the_configured_template_fails(audited, template, status, standing):
+    parent = "import hashlib; configured('template.sha256', hashlib.sha256(b'mine').hexdigest())"
+    rows, came = audited(parent, f"observe_template(Holder(chat_template={template}))")
+    assert (rows["template.sha256"]["standing"], came) == (standing, status)

@@ -125,6 +125,19 @@ def test_a_value_that_only_its_own_process_saw_is_no_pair():
     assert "worker" in found.why
 
 
+def test_null_that_somebody_observed_contradicts_a_value_and_is_no_measurement():
+    by = Source(kind="process", pid=2)
+    found = row(
+        "template.sha256", template__sha256=Field(requested=SHA, observed=None, observed_by=by)
+    )
+    assert (found.standing, found.observed) == (Standing.CONTRADICTED, None)
+    assert found.why == "the process that looked found none"
+    one = Field(requested=SHA, observed=[SHA, None], observed_by=by, conflicting=True)
+    assert row("template.sha256", template__sha256=one).standing is Standing.CONTRADICTED
+    fields = {"max_seq_len": Field(requested=4), "truncation": Field(observed_by=by)}
+    assert row("max_seq_len", **fields).standing is Standing.INTENT_ONLY
+
+
 def test_what_nobody_configured_is_no_row_and_null_is_no_setting():
     assert rows(template__sha256=Field(observed=SHA)) == {}
 
