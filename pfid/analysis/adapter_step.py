@@ -70,12 +70,3 @@ def shape_of(layer_types: Mapping[str, int] | None) -> Shape:
     if not layer_types:
         return Shape.UNKNOWN
     return Shape.HYBRID if set(layer_types) & RECURRENT else Shape.DENSE
-
-
-def by_suffix(modules: Sequence[str]) -> dict[str, int]:
-    """Count modules by the last part of their names, the most first."""
-    found: dict[str, int] = {}
-    for module in modules:
-        suffix = module.rsplit(".", 1)[-1]
-        found[suffix] = found.get(suffix, 0) + 1
-    return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))

@@ -9,7 +9,6 @@ from pfid.analysis.adapter_step import (
     REPEATS_MIN,
     Shape,
     Throughput,
-    by_suffix,
     shape_of,
     throughput_of,
 )
@@ -72,8 +71,10 @@ def command(
 
 def _model(said: StepSaid) -> Mapping[str, Any]:
     found = said.of("model")
-    needed = {"parameters", "trainable", "adapters", "hit", "hit_count", "untouched", "towers"}
-    if not found or not needed | {"declared", "missed", "layer_types"} <= set(found[0]):
+    needed = {"parameters", "trainable", "adapters", "targets", "hit_count", "untouched", "towers"}
+    if not found or not needed | {"towers_count", "declared", "missed", "layer_types"} <= set(
+        found[0]
+    ):
         raise StepProbeError("the probe said nothing of the model")
     return found[0]
 
@@ -101,7 +102,7 @@ def _json(model: Mapping[str, Any], speed: Throughput) -> dict[str, Any]:
         "trainable": model["trainable"],
         "shape": shape_of(model["layer_types"]),
         "layer_types": model["layer_types"],
-        "targets": by_suffix(model["hit"]),
+        "targets": model["targets"],
         "hit_count": model["hit_count"],
         "declared": model["declared"],
         "missed": model["missed"],
@@ -123,7 +124,7 @@ def _print(model: Mapping[str, Any], speed: Throughput) -> None:
             ("model", WORDS[shape_of(model["layer_types"])]),
         ]
     )
-    counts = by_suffix(model["hit"])
+    counts = model["targets"]
     table(("target", "modules"), [[name, f"{n:,}"] for name, n in list(counts.items())[:SHOWN]])
     for words, names in (
         ("declared and not hit", model["missed"]),
@@ -132,5 +133,5 @@ def _print(model: Mapping[str, Any], speed: Throughput) -> None:
         if names:
             facts([(words, Cell(", ".join(names[:SHOWN]), "bold red"))])
     if model["towers"]:
-        said = f"{len(model['towers'])}, as {model['towers'][0]}; text alone does not train them"
+        said = f"{model['towers_count']:,}, as {model['towers'][0]}; text alone does not train them"
         facts([("hit in another tower", Cell(said, "yellow"))])

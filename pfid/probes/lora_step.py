@@ -3,11 +3,13 @@
     python start.py lora_step MODULE:STEP_FACTORY --targets MODULE:FUNCTION --width 4096 --batch 1
 
 ``STEP_FACTORY`` returns its step and its model. ``FUNCTION`` is the user's own discovery of target
-modules; it is given the model. Says ``ready``, ``model``, then ``timing`` for every repetition.
+modules; it is given the model, and returns names, or a string as PEFT takes it: "all-linear" or a
+regular expression of whole names. Says ``ready``, ``model``, then ``timing`` for every repetition.
 """
 
 import argparse
-from typing import Any, Dict, List, Optional
+import re
+from typing import Any, Dict, Iterable, List, Optional, Union
 
 from .channel import Refused, say
 from .device import chosen, described, torch_here, waiting
@@ -16,6 +18,10 @@ from .user_step import Factory, Step, own
 
 NAMES_MAX = 400
 ADAPTER = "lora_"
+ALL_LINEAR = "all-linear"
+NO_TARGETS = (ADAPTER, ".original_module", ".modules_to_save.")
+LINEAR = ("Linear", "Conv1D")
+WRAPPED = "base_model.model."
 TOWERS = ("visual", "vision", "audio", "mtp")
 
 
@@ -39,7 +45,7 @@ def probe(arguments: List[str]) -> None:
         say("timing", seconds=seconds, targets=targets, tokens=asked.width * asked.batch)
 
 
-def facts(step: Step, declared: Optional[List[str]]) -> Dict[str, Any]:
+def facts(step: Step, declared: Union[str, List[str], None]) -> Dict[str, Any]:
     """Parameters, and modules that carry trainable ones; runs the step once to see gradients."""
     model = step.model
     parameters = dict(model.named_parameters())
@@ -50,18 +56,20 @@ def facts(step: Step, declared: Optional[List[str]]) -> Dict[str, Any]:
     hit: Dict[str, List[str]] = {}
     for name in trainable:
         hit.setdefault(owner(name), []).append(name)
+    towers = sorted(m for m in hit if is_tower(m))
     untouched = [m for m, names in hit.items() if not any(n in reached for n in names)]
     return {
         "parameters": sum(p.numel() for p in parameters.values()),
         "trainable": sum(p.numel() for p in trainable.values()),
         "adapters": sum(ADAPTER in name for name in trainable),
-        "hit": sorted(hit)[:NAMES_MAX],
+        "targets": by_suffix(hit),
         "hit_count": len(hit),
         "untouched": sorted(untouched)[:NAMES_MAX],
         "untouched_count": len(untouched),
-        "towers": sorted(m for m in hit if is_tower(m))[:NAMES_MAX],
-        "declared": declared,
-        "missed": [d for d in declared or [] if not any(matches(m, d) for m in hit)],
+        "towers": towers[:NAMES_MAX],
+        "towers_count": len(towers),
+        "declared": [declared] if isinstance(declared, str) else declared,
+        "missed": missed(model, declared, hit)[:NAMES_MAX],
         "layer_types": layer_types(model),
     }
 
@@ -100,6 +108,71 @@ def matches(module: str, declared: str) -> bool:
     return module == declared or module.endswith("." + declared)
 
 
+def by_suffix(modules: Iterable[str]) -> Dict[str, int]:
+    """Number of modules by the last part of their names, the most first."""
+    found: Dict[str, int] = {}
+    for module in modules:
+        suffix = module.rpartition(".")[2]
+        found[suffix] = found.get(suffix, 0) + 1
+    most = sorted(found.items(), key=lambda item: (-item[1], item[0]))
+    return dict(most[:NAMES_MAX])
+
+
+def missed(model: Any, declared: Union[str, List[str], None], hit: Iterable[str]) -> List[str]:
+    """What was declared and is on no module hit; of "all-linear", the modules left out."""
+    names = [plain(m) for m in hit]
+    if isinstance(declared, str) and declared.lower() == ALL_LINEAR:
+        owners = set(names)
+        return [m for m in linear(model) if not owners.intersection(with_parents(m))]
+    if isinstance(declared, str):
+        found = any(re.fullmatch(declared, m) or matches(m, declared) for m in names)
+        return [] if found else [declared]
+    return [d for d in declared or [] if not any(matches(m, d) for m in names)]
+
+
+def plain(module: str) -> str:
+    """A module's name in the model that PEFT has wrapped."""
+    return module.removeprefix(WRAPPED)
+
+
+def with_parents(module: str) -> List[str]:
+    """A module, and those that it is a part of."""
+    parts = module.split(".")
+    return [".".join(parts[: n + 1]) for n in range(len(parts))]
+
+
+def linear(model: Any) -> List[str]:
+    """Modules that PEFT means by "all-linear": not the output embedding, nor what is excluded."""
+    said = getattr(model, "get_output_embeddings", None)
+    output = said() if callable(said) else None
+    output = getattr(output, "base_layer", output)
+    configs = getattr(model, "peft_config", None)
+    excluded = [
+        getattr(one, "exclude_modules", None) or []
+        for one in (configs.values() if isinstance(configs, dict) else [])
+    ]
+    return sorted(
+        plain(name)
+        for name, module in model.named_modules()
+        if is_linear(module)
+        and module is not output
+        and not any(part in name for part in NO_TARGETS)
+        and not any(is_excluded(plain(name), one) for one in excluded)
+    )
+
+
+def is_linear(module: Any) -> bool:
+    """Whether a module is one of torch's Linear or transformers' Conv1D, or made of one."""
+    return any(kind.__name__ in LINEAR for kind in type(module).__mro__)
+
+
+def is_excluded(module: str, excluded: Union[str, Iterable[str]]) -> bool:
+    """Whether a configuration of PEFT leaves a module out."""
+    if isinstance(excluded, str):
+        return re.fullmatch(excluded, module) is not None
+    return any(matches(module, one) for one in excluded)
+
+
 def layer_types(model: Any) -> Optional[Dict[str, int]]:
     """Number of layers by type, as the model's configuration lists them; None where it does not."""
     config = getattr(model, "config", None)
@@ -114,13 +187,17 @@ def layer_types(model: Any) -> Optional[Dict[str, int]]:
     return found
 
 
-def _declared(target: Optional[str], model: Any) -> Optional[List[str]]:
+def _declared(target: Optional[str], model: Any) -> Union[str, List[str], None]:
     if target is None:
         return None
     name = own(target, "discover_target_modules")
     said = call(find(name), {"model": model}, name)
     if isinstance(said, str):
-        return [said]
+        try:
+            re.compile(said)
+        except re.error as error:
+            raise Refused("no_targets", "%s returned %r: %s" % (name, said, error)) from error
+        return said
     try:
         return sorted(str(one) for one in said)
     except TypeError as error:

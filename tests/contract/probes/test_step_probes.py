@@ -155,6 +155,16 @@ class TestLoraStep:
         assert set(said) - {"schema"} == documented("`pfid probe lora-step`")
         assert done.exit_code == 1
 
+    def test_more_modules_than_are_listed_are_all_counted(self):
+        done, said = run(
+            "lora-step", "user_training:deep", "--targets", "user_training:all_linear",
+            "--width", "1", "--batch", "1", "--warmup", "1",
+        )  # fmt: skip
+        assert said["targets"] == {"q_proj": 205, "v_proj": 205}
+        assert said["hit_count"] == 410
+        assert (said["declared"], said["missed"]) == (["all-linear"], [])
+        assert done.exit_code == 0
+
     def test_the_built_in_step_is_fine(self):
         done, said = run("lora-step", "--targets", "tiny", "--width", "32")
         assert done.exit_code == 0

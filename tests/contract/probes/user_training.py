@@ -128,5 +128,35 @@ def broken(width, batch, device):
     raise ArithmeticError("the user's own fault")
 
 
+class Layer(torch.nn.Module):
+    """Two adapted projections."""
+
+    def __init__(self):
+        super().__init__()
+        for name in ("q_proj", "v_proj"):
+            projection = torch.nn.Module()
+            projection.lora_A = torch.nn.Linear(2, 2, bias=False)
+            setattr(self, name, projection)
+
+    def forward(self, x):
+        return x + self.v_proj.lora_A(self.q_proj.lora_A(x))
+
+
+def deep(width, batch, device):
+    """Adapt more modules than the probe lists."""
+    model = torch.nn.Sequential(*(Layer() for _ in range(205))).to(device)
+    inputs = torch.ones(batch, width, 2, device=device)
+
+    def step():
+        model(inputs).mean().backward()
+        return batch * width
+
+    return step, model
+
+
+def all_linear(model):
+    return "all-linear"
+
+
 def targets(model):
     return ["q_proj", "nowhere"]

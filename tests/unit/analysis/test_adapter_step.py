@@ -2,7 +2,7 @@
 
 import pytest
 
-from pfid.analysis.adapter_step import Shape, by_suffix, shape_of, throughput_of
+from pfid.analysis.adapter_step import Shape, shape_of, throughput_of
 
 
 def test_the_median_and_both_ends_are_told():
@@ -34,8 +34,3 @@ def test_nothing_timed_is_nothing():
 )
 def test_a_hybrid_is_told_from_a_dense_model_by_its_layers(types, shape):
     assert shape_of(types) is shape
-
-
-def test_targets_are_counted_by_the_last_part_of_their_names():
-    modules = ["a.0.q_proj", "a.1.q_proj", "a.0.up_proj"]
-    assert by_suffix(modules) == {"q_proj": 2, "up_proj": 1}
