@@ -4,7 +4,8 @@ Errors are told apart by NVIDIA's catalogue. ``fatal_error`` and ``hardware_erro
 the first stands until the driver was loaded again, the second for a day. ``application_error`` is a
 program's, stands for ten minutes, and is about the run whose process the driver named, if that is
 one; the driver may name a bystander, so a program that belongs to no run is nobody's failure here.
-``program_not_named``: NVML's events carry no process, so it is unknown whether it was a run's.
+``program_not_named``: NVML's events carry no process, so it is unknown whether it was a run's. Only
+a plugin's sampler that brings the pid, as one that reads the kernel's log can, tells the other two.
 
 Blind spot: only errors since pfid began to listen are known, and after a fatal one nothing more is
 read. An error of the network between cards shows up elsewhere.

@@ -11,7 +11,7 @@ from pfid.daemon.gpus import Gpus
 from pfid.daemon.judging import Judging
 from pfid.daemon.messages import GpuHeard
 from pfid.daemon.tracked import Judged
-from pfid.domain.gpu import NVML, GpuFacts, GpuProcess, GpuSample
+from pfid.domain.gpu import NVML, GpuFacts, GpuProcess, GpuSample, XidEvent
 from pfid.domain.names import RunId
 from pfid.domain.process_stat import ProcStat
 from pfid.domain.verdict import Entity, EntityKind
@@ -77,7 +77,7 @@ def hearing(box):
         snapshot_stale=False,
         sampled=lambda *_, **__: None,
         monotonic_s=lambda: 10.0,
-        ports=SimpleNamespace(processes=processes),
+        ports=SimpleNamespace(processes=processes, log=SimpleNamespace(say=lambda *_, **__: None)),
     )
     gpus = Gpus(core, SimpleNamespace(gpus_changed=lambda of_runs=True: told.append(of_runs)))
     gpus.heard(GpuHeard(report=read((7, 100 * MIB), facts=(CARD,))))
@@ -87,8 +87,18 @@ def hearing(box):
         gpus.heard(GpuHeard(report=read(*listed)))
         return told
 
-    hear.core = core
+    hear.core, hear.gpus = core, gpus
     return hear
+
+
+def test_an_error_belongs_to_the_run_in_whose_tree_the_process_is_that_a_sampler_names(heard):
+    """NVML's events name none; a plugin that reads the kernel's log does."""
+    heard.core.by_pid[7] = SimpleNamespace(run_id=RUN.id, start_ticks=5, comm="x")
+    told = [XidEvent(uuid="GPU-a", code=31, at_s=99.0, pid=pid) for pid in (7, 8, None)]
+    report = Read(sampler="kernel", at_s=100.0, samples=(), xids=tuple(told))
+    heard.gpus.heard(GpuHeard(report=report))
+    (state,) = LiveGpus(heard.core.gpus, RUN, 10.0).all()
+    assert [(x.event.pid, x.run_id) for x in state.xids] == [(7, RUN.id), (8, None), (None, None)]
 
 
 def test_in_a_container_a_run_is_found_by_the_number_the_host_gives_it():
