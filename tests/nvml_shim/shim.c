@@ -394,9 +394,10 @@ API int nvmlDeviceGetFieldValues(void *d, int n, field_value *values) {
     }
     return OK;
 }
+enum { CLOCK_SM = 1, ECC_UNCORRECTED = 1, ECC_VOLATILE = 0 };
 API int nvmlDeviceGetClockInfo(void *d, unsigned type, unsigned *out) {
-    (void)type;
-    return narrow(d, "nvmlDeviceGetClockInfo", "clock", out);
+    const char *key = type == CLOCK_SM ? "clock" : "clock_of_another_domain";
+    return narrow(d, "nvmlDeviceGetClockInfo", key, out);
 }
 API int nvmlDeviceGetCurrentClocksEventReasons(void *d, unsigned long long *out) {
     return number(d, "nvmlDeviceGetCurrentClocksEventReasons", "throttle", out);
@@ -417,8 +418,8 @@ API int nvmlDeviceGetTemperatureV(void *d, temperature *out) {
 }
 API int nvmlDeviceGetTotalEccErrors(void *d, unsigned type, unsigned counter,
                                     unsigned long long *out) {
-    (void)type, (void)counter;
-    return number(d, "nvmlDeviceGetTotalEccErrors", "ecc", out);
+    int wanted = type == ECC_UNCORRECTED && counter == ECC_VOLATILE;
+    return number(d, "nvmlDeviceGetTotalEccErrors", wanted ? "ecc" : "ecc_of_another_kind", out);
 }
 typedef struct { unsigned long long total, free, used; } memory1;
 typedef struct { unsigned version; unsigned long long total, reserved, free, used; } memory2;
