@@ -140,17 +140,22 @@ def _nulls(facts: ResultFacts, name: str) -> Iterator[_Null]:
     there = _values(facts.baseline, name) if facts.baseline is not None else {}
     whole = [value for values in here.values() for value in values]
     other = [value for values in there.values() for value in values]
-    one = _only(whole)
+    one, base = _only(whole), _only(other)
     if one is not None:
-        how = "zero for every item" if one == 0 else f"{one:g} for every item"
-        yield _Null(metric=name, how=how, value=one)
+        yield _Null(metric=name, how=_constant(one), value=one)
     elif whole and other and isclose(_mean(whole), _mean(other), rel_tol=1e-12, abs_tol=1e-12):
         yield _Null(metric=name, how=f"{_mean(whole):g} in both arms", value=None)
+    if base is not None and base != one:
+        yield _Null(metric=name, how=f"{_constant(base)} of the baseline", value=base)
     for family, values in here.items():
         same = _only(values + there.get(family, []))
         if one is None and same is not None and len(here) > 1:
             how = f"{same:g} for every item of {family or 'prompts without a family'}: not measured"
             yield _Null(metric=name, how=how, value=same)
+
+
+def _constant(value: float) -> str:
+    return "zero for every item" if value == 0 else f"{value:g} for every item"
 
 
 def _values(held: Arm, name: str) -> dict[str, list[float]]:
@@ -259,6 +264,8 @@ def _arm_controls(fine: DrivenMetric) -> Iterable[Control]:
         ("equal in both arms", "null_not_earned", equal, ()),
         ("equal in both arms, driven", "nulls_earned", equal, (fine,)),
         ("apart", "no_nulls", ((0.25, 0.75), (0.5, 0.6)), ()),
+        ("zero in the baseline alone", "null_not_earned", ((0.25, 0.75), (0.0,) * 72), ()),
+        ("zero in the baseline, driven", "nulls_earned", ((0.25, 0.75), (0.0,) * 72), (fine,)),
     ):
         yield ANSWERS.control(name, code, _world(arms[0], driven, arms[1]))
     rp = [record(i, family="rp", scores={"overlap": 0.0}) for i in range(6)]

@@ -44,6 +44,22 @@ def test_equal_in_both_arms_says_nothing_either():
     assert verdict.evidence == ("m: 0.5 in both arms; not earned",)
 
 
+@pytest.mark.parametrize(
+    ("here", "there", "evidence"),
+    [
+        ([0.25, 0.75], [0.0] * 9, ("m: zero for every item of the baseline; not earned",)),
+        ([0.25, 0.75], [0.6] * 9, ("m: 0.6 for every item of the baseline; not earned",)),
+        ([0.0] * 9, [0.0] * 9, ("m: zero for every item; not earned",)),
+        ([0.0] * 9, [0.2, 0.3], ("m: zero for every item; not earned",)),
+        ([0.0] * 9, [1.0] * 9, ("m: zero for every item; not earned",
+                                "m: 1 for every item of the baseline; not earned")),
+    ],
+)  # fmt: skip
+def test_each_arm_is_asked_whether_it_says_anything(here, there, evidence):
+    verdict = said(held(here), held(there))
+    assert (verdict.reason, verdict.evidence) == ("null_not_earned", evidence)
+
+
 def test_a_family_in_which_nothing_moves_is_named():
     rp = [record(i, family="rp", scores={"hit": 0.0}) for i in range(5)]
     story = [record(i, family="story", scores={"hit": 0.1 * i}) for i in range(5)]
