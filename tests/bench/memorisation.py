@@ -13,6 +13,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from limits import Limits
+
 SIZE_MB = 1_000
 LIMIT_S, LIMIT_GB = 120.0, 3.0
 BASE_BYTES = 20_000_000
@@ -46,26 +48,25 @@ print(json.dumps({
 def main() -> int:
     """Print a row for each kind of outputs and of corpus."""
     size = (int(sys.argv[1]) if len(sys.argv) > 1 else SIZE_MB) * 1_000_000
+    limits = Limits()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         chance = random.Random(7)
         base = _prose(chance, BASE_BYTES)
-        limit_s = LIMIT_S * size / SIZE_MB / 1e6
         print(f"{OUTPUTS} outputs of {OUTPUT_CHARS} characters, corpus of {size / 1e9:g} GB")
         print(f"{'outputs':36}{'corpus':8}{'s':>8}{'CPU s':>8}{'RSS MB':>8}{'MB/s':>8}")
         for kind in KINDS:
             corpus = folder / "corpus.txt"
             _write(corpus, base, size, notice=NOTICE if "notice" in kind else "")
             (folder / "outputs.json").write_text(json.dumps(_outputs(chance, base, kind)))
-            _row(folder, corpus, kind)
+            _row(folder, corpus, kind, limits)
         lines = folder / "corpus.jsonl.gz"
         _pack(corpus, lines)
-        _row(folder, lines, kind)
-        print(f"limits: {limit_s:g} s, {LIMIT_GB * 1000:g} MB")
+        _row(folder, lines, kind, limits)
         began_s = time.perf_counter()
         subprocess.run(["sha256sum", str(corpus)], check=True, stdout=subprocess.DEVNULL)
         print(f"sha256sum of the same bytes: {time.perf_counter() - began_s:.2f} s")
-    return 0
+    return limits.status()
 
 
 def _prose(chance: random.Random, size: int) -> str:
@@ -112,7 +113,7 @@ def _pack(corpus: Path, packed: Path) -> None:
     subprocess.run([sys.executable, "-c", script, str(corpus), str(packed)], check=True)
 
 
-def _row(folder: Path, corpus: Path, kind: str) -> None:
+def _row(folder: Path, corpus: Path, kind: str, limits: Limits) -> None:
     command = [sys.executable, "-P", "-c", LOOK, str(folder / "outputs.json"), str(corpus)]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     found = json.loads(done.stdout)
@@ -125,6 +126,9 @@ def _row(folder: Path, corpus: Path, kind: str) -> None:
         f"{kind:36}{form:8.8}{found['s']:8.1f}{found['cpu_s']:8.1f}{found['rss'] / 1e6:8.0f}"
         f"{rate:8.0f}"
     )
+    limit_s = LIMIT_S * found["bytes"] / 1e6 / SIZE_MB
+    limits.at_most(f"{kind}, {form}", found["s"], limit_s, "s")
+    limits.at_most(f"{kind}, {form}, memory", found["rss"] / 1e9, LIMIT_GB, "GB")
 
 
 if __name__ == "__main__":
