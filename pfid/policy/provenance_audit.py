@@ -5,11 +5,13 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from pfid.domain.provenance import Field, Manifest
+from pfid.policy.asked import asked_of, is_implementation
 from pfid.policy.provenance_pairs import rule_of
 from pfid.policy.timed_steps import timed_steps
 
-IMPLEMENTATIONS: Final = ("attn_implementation", "experts_implementation")
 FALLBACK_FACTOR: Final = 3.0
 """So many times the expected step is no compiled run (DESIGN section 10)."""
 DIFFERENCE: Final = "max_abs_diff"
@@ -42,7 +44,7 @@ class AuditRow:
 
     Attributes:
         field: its name.
-        requested: what was asked for.
+        requested: what was asked for, of it or of the whole that it lies in.
         resolved: what the library settled on; None if nobody looked.
         pair: the field, or fields, that show its consequence; "" where there is nothing to show.
         observed: the consequence; None if nobody saw one, or who looked found none.
@@ -61,8 +63,9 @@ class AuditRow:
 
 def audit(manifest: Manifest) -> tuple[AuditRow, ...]:
     """Judge every field that somebody configured, in the manifest's order."""
+    requested = {name: field.requested for name, field in manifest.fields.items()}
     return tuple(
-        _row(name, field, manifest)
+        _row(name, replace(field, requested=asked_of(name, requested)), manifest)
         for name, field in manifest.fields.items()
         if _configured(name, field)
     )
@@ -75,7 +78,7 @@ def _configured(name: str, field: Field) -> bool:
 
 
 def _row(name: str, field: Field, manifest: Manifest) -> AuditRow:
-    if name.split(".", 1)[0] in IMPLEMENTATIONS and name not in manifest.expected:
+    if is_implementation(name) and name not in manifest.expected:
         pair, observed, standing, why = _implementation(manifest.fields)
     else:
         pair, observed, standing, why = _pair(name, field, manifest)

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from pfid.domain.provenance import CodeIdentity
 from pfid.domain.repository import GitFacts
+from pfid.policy.asked import asked_of
 
 CHANGES_LOST: Final = "the run was launched with changes that no commit held and nobody kept"
 COMMIT_LOST: Final = "the commit that was launched is not to be had"
@@ -125,7 +126,7 @@ def resolved(
     doubt = f"no empty model could be made: {model_problem}" if model is None else ""
     claims = []
     for name, value in found.items():
-        want = asked.get(name.split(".", 1)[0]) if value is not None else None
+        want = asked_of(name, asked) if value is not None else None
         differs = want is not None and want != value
         why = f"{want} was requested" if differs else doubt
         claims.append(

@@ -15,7 +15,8 @@ from pfid.config.preflight.launched import Smoke
 from pfid.config.preflight.spec import Spec
 from pfid.domain.errors import PfidError
 from pfid.domain.provenance import CommandIdentity, Field, Manifest
-from pfid.policy.provenance_audit import IMPLEMENTATIONS, AuditRow, Standing, audit
+from pfid.policy.asked import asked_of, is_implementation
+from pfid.policy.provenance_audit import AuditRow, Standing, audit
 from pfid.policy.timed_steps import timed_steps
 from pfid.spec.ports.preflight import ManifestFacts
 from pfid.wire.provenance import absent_keys
@@ -109,21 +110,20 @@ def _words(rows: list[AuditRow], standing: Standing) -> Iterator[str]:
             yield f"{row.field}: {row.why}" if row.why else row.field
 
 
-def _is_backend(name: str) -> bool:
-    return name.split(".", 1)[0] in IMPLEMENTATIONS
-
-
 def _unresolved(manifest: Manifest, wanted: list[str]) -> Iterator[str]:
     """Backends that were asked for, and those that the spec names, asked for or not."""
-    asked = (n for n, f in manifest.fields.items() if _is_backend(n) and f.requested is not None)
+    asked = (
+        n for n, f in manifest.fields.items() if is_implementation(n) and f.requested is not None
+    )
     for name in dict.fromkeys((*asked, *wanted)):
         if manifest.fields.get(name, Field()).resolved is None:
             yield name
 
 
 def _otherwise(manifest: Manifest) -> Iterator[str]:
+    requested = {name: field.requested for name, field in manifest.fields.items()}
     for name, field in manifest.fields.items():
-        asked, came = field.requested, field.resolved
+        asked, came = asked_of(name, requested), field.resolved
         if asked is not None and came is not None and asked != came:
             yield f"{name}: {str(asked)[:80]} was requested, {str(came)[:80]} it is"
 

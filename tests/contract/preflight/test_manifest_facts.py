@@ -172,6 +172,28 @@ def test_every_way_to_write_down_an_intention_is_told_apart(launched):
     assert found.steps == 0
 
 
+TOWERS = """
+import os, sys
+sys.path.insert(0, os.environ["PFID_CHECKOUT"])
+from pfid.trainer import configured, observe
+configured("attn_implementation", "flex_attention")
+observe("resolved.attn_implementation", "flex_attention")
+observe("resolved.attn_implementation.text_config", "flex_attention")
+observe("resolved.attn_implementation.vision_config", "eager")
+"""
+
+
+@pytest.mark.full
+def test_a_tower_is_held_against_what_was_requested_of_the_model(launched):
+    launched.write("train.py", TOWERS)
+    launched.commit()
+    launch(launched)
+    found = manifest_facts(launched.project(SMOKE))
+    assert found.otherwise == (
+        "attn_implementation.vision_config: flex_attention was requested, eager it is",
+    )
+
+
 INSIDE = """
 import os, sys
 sys.path.insert(0, os.environ["PFID_CHECKOUT"])

@@ -75,3 +75,11 @@ def test_a_worker_without_the_configured_template_fails(audited, template, statu
     parent = "import hashlib; configured('template.sha256', hashlib.sha256(b'mine').hexdigest())"
     rows, came = audited(parent, f"observe_template(Holder(chat_template={template}))")
     assert (rows["template.sha256"]["standing"], came) == (standing, status)
+
+
+def test_a_tower_that_settled_on_another_attention_than_the_model_fails(audited):
+    settled = "Config('flex', text_config=Config('flex'), vision_config=Config('eager'))"
+    rows, status = audited("configured('attn_implementation', 'flex')", f"observe_model({settled})")
+    vision = rows["attn_implementation.vision_config"]
+    assert (vision["requested"], vision["standing"], status) == ("flex", "contradicted", 1)
+    assert rows["attn_implementation.text_config"]["standing"] == "intent_only"

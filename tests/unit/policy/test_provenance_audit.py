@@ -222,6 +222,19 @@ def test_every_sub_config_is_judged_like_the_whole():
     assert found.standing is Standing.CONTRADICTED
 
 
+def test_a_sub_config_without_its_own_request_takes_that_of_the_whole():
+    found = rows(
+        attn_implementation=Field(requested="flex_attention", resolved="flex_attention"),
+        attn_implementation__vision_config=Field(resolved="eager"),
+        attn_implementation__text_config=Field(resolved="flex_attention"),
+        step_seconds=Field(requested=20.0, observed=STEPS),
+    )
+    vision = found["attn_implementation.vision_config"]
+    assert (vision.requested, vision.standing) == ("flex_attention", Standing.CONTRADICTED)
+    assert vision.why == "flex_attention was asked for, eager was settled on"
+    assert found["attn_implementation.text_config"].standing is Standing.PAIRED
+
+
 def test_a_pair_that_the_spec_names_is_looked_at():
     found = row("seed", {"seed": "seed_used"}, seed=Field(requested=7))
     assert (found.pair, found.standing) == ("seed_used", Standing.INTENT_ONLY)

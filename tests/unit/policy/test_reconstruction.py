@@ -63,6 +63,12 @@ def test_every_sub_config_is_a_claim_of_its_own():
     ]
 
 
+def test_a_sub_config_that_was_asked_for_itself_is_held_against_that():
+    asked = {"attn_implementation": "flex", "attn_implementation.vision_config": "sdpa"}
+    claims = resolved(asked, dict.fromkeys(asked, "sdpa"), None, "t", "")
+    assert [c.contradicts for c in claims] == [True, False]
+
+
 @pytest.mark.parametrize(
     ("p50", "expected", "value"),
     [(19.75, 20.0, True), (59.9, 20.0, True), (60.0, 20.0, False), (400.0, 20.0, False)],
