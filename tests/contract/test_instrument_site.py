@@ -232,6 +232,40 @@ def test_a_torch_in_a_zip_whose_modules_share_one_loader_is_attached_to_once(pro
     assert [line["note"] for line in program.lines if "note" in line].count("attached") == 1
 
 
+LEGACY = """import sys
+class Legacy:
+    def find_module(self, name, path=None): return None
+sys.meta_path.insert(0, Legacy())
+"""
+LOADER = """import importlib.abc, importlib.machinery, sys
+class Loader:
+    def load_module(self, name):
+        module = sys.modules[name] = type(sys)(name)
+        module.Optimizer = type("Optimizer", (), {"step": print})
+        return module
+class Finder(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name == "torch.optim.optimizer":
+            return importlib.machinery.ModuleSpec(name, Loader())
+import warnings; warnings.simplefilter("ignore")
+sys.meta_path.insert(1, Finder())
+"""
+
+
+def test_a_finder_of_old_that_python_passes_over_is_passed_over(program):
+    done = program(LEGACY + STEP, PYTHONWARNINGS="ignore")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert program.steps == [1, 2, 3, 4, 5]
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 15), reason="load_module is gone")
+def test_a_loader_that_cannot_be_wrapped_loads_as_ever_with_one_warning(program):
+    done = program(LOADER + "import torch; print(torch.optim.Optimizer)")
+    assert (done.returncode, done.stdout.count("Optimizer")) == (0, 1)
+    assert done.stderr.count("pfid:") == done.stderr.count("\n") == 1
+    assert program.lines == []
+
+
 def test_a_fault_of_its_own_takes_the_hooks_off_and_is_noted(program):
     harm = (
         "import sys; made = sys.modules['_pfid_trainer.torch_hooks']._attached[0]\n"

@@ -30,9 +30,10 @@ class _Awaiting(object):
             return None
         sys.meta_path.remove(self)
         for finder in list(sys.meta_path):
-            spec = finder.find_spec(name, path, target)
+            find_spec = getattr(finder, "find_spec", None)  # Python passes over what has none, too
+            spec = None if find_spec is None else find_spec(name, path, target)
             if spec is not None:
-                self._wrap(spec.loader)
+                _try(self._wrap, spec.loader)
                 return spec
         return None
 
