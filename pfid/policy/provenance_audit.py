@@ -122,7 +122,8 @@ def _pair(name: str, field: Field, manifest: Manifest) -> tuple[str, Any, Standi
     values = (
         seen.observed if seen.conflicting and isinstance(seen.observed, list) else [seen.observed]
     )
-    why = next((w for value in values if (w := rule.contradicts(field.requested, value))), "")
+    claimed = field.resolved if field.requested is None else field.requested
+    why = next((w for value in values if (w := rule.contradicts(claimed, value))), "")
     if not why and seen.observed is None:
         return rule.observed, None, Standing.INTENT_ONLY, rule.hint
     if not why and _says_nothing(rule.observed, seen.observed, manifest.fields):

@@ -142,6 +142,12 @@ def test_what_nobody_configured_is_no_row_and_null_is_no_setting():
     assert rows(template__sha256=Field(observed=SHA)) == {}
 
 
+@pytest.mark.parametrize(("seen", "agrees"), [("yarn", True), ("linear", False)])
+def test_what_was_only_resolved_is_compared_with_what_it_resolved_to(seen, agrees):
+    found = row("rope_scaling", rope_scaling=Field(resolved="yarn", observed=seen))
+    assert found.standing is (Standing.PAIRED if agrees else Standing.CONTRADICTED)
+
+
 def test_a_silent_downgrade_contradicts():
     found = row(
         "attn_implementation",
