@@ -196,17 +196,18 @@ class StepReporter:
 
     def _counts(self, step: Step) -> str:
         more = ""
+        width = step.width if _is_count(step.width) else None
         if _is_count(step.tokens):
             more = ',"tokens":%d' % step.tokens
             if self._accounting is not None:
                 more += ',"flops":%.6g,"recompute_flops":%.6g' % (
-                    self._accounting.flops(step.tokens, step.width),
+                    self._accounting.flops(step.tokens, width),
                     self._accounting.recomputed(step.tokens),
                 )
         if _is_count(step.real_tokens):
             more += ',"real_tokens":%d' % step.real_tokens
-        if _is_count(step.width):
-            more += ',"width":%d' % step.width
+        if width is not None:
+            more += ',"width":%d' % width
         if isinstance(step.loss, Real):
             more += ',"loss":%s' % _number(step.loss)
         return more

@@ -293,3 +293,11 @@ def test_every_line_is_json_of_one_line(folder):
     StepReporter(accounting=Accounting(1e9)).report(tokens=1, loss=float("nan"))
     for line in Path(steps_file(str(folder), 0)).read_text().splitlines():
         assert json.loads(line, parse_constant=pytest.fail)["pid"] == os.getpid()
+
+
+def test_a_width_that_is_no_count_ends_no_report(folder):
+    reporter = StepReporter(accounting=Accounting(1e9, attention_layers=2, attention_width=8))
+    for width in (4, "x", 4):
+        reporter.report(tokens=10, width=width)
+    told = [(event.tokens, event.width) for event in read(folder)[0]]
+    assert told == [(10, 4), (10, None), (10, 4)]
