@@ -5,6 +5,9 @@ from typing import Mapping, Optional
 
 STEPS = "steps"
 OBSERVATIONS = "observations.jsonl"
+REPORTED = "_pfid_reported"
+"""Attribute of ``sys``, which every copy of this package shares: a StepReporter counts the steps
+of this process, and of those forked from it, as where hooks were taken off."""
 
 
 def run_folder(environ: Mapping[str, str]) -> Optional[str]:

@@ -23,7 +23,7 @@ from typing import Any, Callable, List, Mapping, Optional
 from .accounting import Accounting
 from .dynamo_counters import DynamoCounters
 from .json_text import json_line
-from .run_folder import rank_of, run_folder, steps_file
+from .run_folder import REPORTED, rank_of, run_folder, steps_file
 from .step_file import StepFile
 
 PHASES = frozenset({"compile", "train", "eval", "checkpoint", "save", "resume_skip"})
@@ -271,7 +271,12 @@ def _uses_gpu() -> bool:
 
 
 def _stand_down() -> None:
-    """What ``pfid run --instrument`` put into this process would count every step again."""
+    """What ``pfid run --instrument`` puts into this process would count every step again.
+
+    Where torch is not loaded yet its hooks come later: the mark tells them, whatever name this
+    copy of pfid.trainer has.
+    """
+    setattr(sys, REPORTED, True)
     hooks = sys.modules.get("_pfid_trainer.torch_hooks")
     if hooks is not None:
         hooks.stand_down()

@@ -7,8 +7,10 @@ leaves alone, which changes no graph.
 """
 
 import os
+import sys
 from typing import Any, Callable, List, Tuple
 
+from .run_folder import REPORTED
 from .step_recorder import StepRecorder, recorder_for
 
 UNCOMPILED = frozenset(
@@ -36,7 +38,7 @@ def attach(module: Any, when_loaded: WhenLoaded) -> None:
         when_loaded: calls back once a module is loaded.
     """
     recorder = recorder_for(os.environ)
-    if recorder is None:
+    if recorder is None or getattr(sys, REPORTED, False):
         return
     before, after, let_alone = hooks(module.torch, recorder)
     handles = [

@@ -351,14 +351,25 @@ def test_a_forked_child_that_trains_is_another_writer_and_one_that_does_not_says
     assert len(program.steps) == 6
 
 
-def test_a_step_reporter_takes_over_from_the_hooks(program):
+REPORTER = "from vendored import StepReporter; reporter = StepReporter()\n"
+REPORTED = "for _ in range(3): optimizer.step(); reporter.report(tokens=1)"
+
+
+@pytest.mark.parametrize(
+    ("code", "hooked"),
+    [
+        pytest.param(STEP + REPORTER, 5, id="torch first"),
+        pytest.param(
+            REPORTER + "import torch; optimizer = torch.optim.Optimizer()\n", 0, id="last"
+        ),
+    ],
+)
+def test_a_step_reporter_takes_over_from_the_hooks_whichever_comes_first(program, code, hooked):
     package = Path(pfid.trainer.__file__).parent
     shutil.copytree(package, program.libraries / "vendored")
-    code = STEP + "from vendored import StepReporter; reporter = StepReporter()\n"
-    code += "for _ in range(3): optimizer.step(); reporter.report(tokens=1)"
-    assert program(code).stderr == ""
+    assert program(code + REPORTED).stderr == ""
     told = [line for line in program.lines if "step" in line]
-    assert [("tokens" in line) for line in told] == [False] * 5 + [True] * 3
+    assert [("tokens" in line) for line in told] == [False] * hooked + [True] * 3
 
 
 def test_a_file_does_not_grow_by_gigabytes_however_short_the_steps(program):
