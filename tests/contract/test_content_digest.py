@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import threading
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -129,6 +130,29 @@ def test_long_reading_tells_how_far_it_is(tmp_path, monkeypatch):
     digest(tmp_path / "a", say=said.append)
     assert said
     assert "digesting 1 declared files" in said[0]
+
+
+def test_as_many_files_are_read_at_once_as_there_are_processors(tmp_path, monkeypatch):
+    """Each read waits until every reader is at one: alone, the first would wait in vain."""
+    files = [tmp_path / name for name in "abc"]
+    for file in files:
+        file.write_text(file.name)
+    real, met, waiting_s = os.read, threading.Barrier(len(files)), 20.0
+
+    def meeting(descriptor, size):
+        block = real(descriptor, size)
+        if block:
+            try:
+                met.wait(waiting_s)
+            except threading.BrokenBarrierError as error:
+                raise OSError("nobody else reads") from error
+        return block
+
+    monkeypatch.setattr(os, "cpu_count", lambda: len(files))
+    monkeypatch.setattr(os, "read", meeting)
+    assert [(one.problem, one.sha256) for one in digest(*files)] == [
+        (None, sha256(file.name.encode())) for file in files
+    ]
 
 
 @pytest.fixture

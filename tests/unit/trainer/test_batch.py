@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from pfid.trainer.callbacks.accelerate import AccelerateSteps
 from pfid.trainer.callbacks.batch import added, loss_of, measured
 from pfid.trainer.callbacks.lightning import _Steps
 from pfid.trainer.callbacks.transformers import TransformersSteps
@@ -88,6 +89,12 @@ class Reporter:
     def waits_for_device(self, *, waits):
         pass
 
+    def enter(self, phase):
+        self.told.append(phase)
+
+    def leave(self):
+        self.told.append("left")
+
 
 def test_lightning_reports_the_micro_batches_of_a_step_together():
     reporter, trainer = Reporter(), SimpleNamespace(global_step=0)
@@ -152,3 +159,27 @@ def test_a_compiled_model_gets_no_hook(mark):
     state = SimpleNamespace(global_step=0)
     TransformersSteps(Reporter()).on_train_begin(arguments, state, None, model=model)
     assert model.hooks == []
+
+
+def test_accelerate_reports_no_step_that_its_scaler_skipped_nor_its_tokens_later():
+    accelerator = SimpleNamespace(sync_gradients=False, optimizer_step_was_skipped=False)
+    reporter = Reporter()
+    steps = AccelerateSteps(accelerator, reporter)
+    steps.report(tokens=8, real_tokens=5)
+    accelerator.sync_gradients = True
+    steps.report(tokens=8, real_tokens=6)
+    accelerator.optimizer_step_was_skipped = True
+    steps.report(tokens=100)
+    accelerator.optimizer_step_was_skipped = False
+    steps.report(tokens=4)
+    assert reporter.told == [{"tokens": 16, "real_tokens": 11}, {"tokens": 4}]
+
+
+@pytest.mark.parametrize(("done", "told"), [(0, []), (7, ["resume_skip", "left"])])
+def test_what_a_resumed_transformers_run_skips_is_no_step(done, told):
+    reporter = Reporter()
+    steps = TransformersSteps(reporter)
+    state = SimpleNamespace(global_step=done)
+    steps.on_train_begin(SimpleNamespace(logging_nan_inf_filter=True), state, None)
+    steps.on_step_begin(None, state, None)
+    assert (reporter.told, reporter.steps_done) == (told, done)
