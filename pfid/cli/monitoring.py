@@ -114,6 +114,12 @@ def dashboard(ctx: click.Context, out: Path | None) -> None:
 @click.option("--ca-file", help="Who signed the pages' certificates; implies --https.")
 @click.option("--cert-file", help="Client certificate that is shown to the pages.")
 @click.option("--key-file", help="Its key.")
+@click.option(
+    "--runs",
+    type=click.IntRange(1, 10_000),
+    help="Runs on a page at most, if not page.exported_runs_max of the configuration here.",
+)
+@click.option("--config", type=click.Path(path_type=Path), help="Configuration of the pages.")
 @_out
 @click.pass_context
 def scrape_config(  # noqa: PLR0917 - click hands each option over as an argument
@@ -125,9 +131,14 @@ def scrape_config(  # noqa: PLR0917 - click hands each option over as an argumen
     ca_file: str | None,
     cert_file: str | None,
     key_file: str | None,
+    runs: int | None,
+    config: Path | None,
     out: Path | None,
 ) -> None:
     """The scrape job; this box alone if no target is named.
+
+    Its sample limit leaves room for as many runs as the configuration allows on the page; for
+    boxes that are configured otherwise, name the most that any of them allows with --runs.
 
     Exit codes: 0 printed, 2 usage, or --out cannot be written.
     """
@@ -138,7 +149,8 @@ def scrape_config(  # noqa: PLR0917 - click hands each option over as an argumen
     files = {"ca_file": ca_file, "cert_file": cert_file, "key_file": key_file}
     tls = {name: path for name, path in files.items() if path}
     secure = tls if https or tls else None
-    _write(ctx, yaml_text(scrape_data(job, chosen, targets_file, secure)), out)
+    most = runs or chosen_config(config).page.exported_runs_max
+    _write(ctx, yaml_text(scrape_data(job, chosen, most, targets_file, secure)), out)
 
 
 @command.command()

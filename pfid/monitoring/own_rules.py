@@ -229,7 +229,8 @@ OWN: Final = Group(
             severity="info",
             summary="More runs live on the box than its page shows.",
             description="Series of runs on {{ $labels.instance }} were left out.",
-            runbook="Raise `page.exported_runs_max`; `pfid_runs` counts all of them.",
+            runbook="Raise `page.exported_runs_max`, and before that `sample_limit` of the scrape"
+            " job: `pfid monitoring scrape-config --runs N` prints it. `pfid_runs` counts all.",
         ),
     ),
 )

@@ -4,13 +4,21 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 INTERVAL: Final = "15s"
-SAMPLES_MAX: Final = 10_000
-"""64 runs with all their checks come to about 4,000 samples; a page beyond this is a fault."""
+SAMPLES_OF_BOX: Final = 5_000
+"""GPUs, checks, gates and pfid itself come to some hundred samples."""
+SAMPLES_A_RUN: Final = 200
+"""A run comes to 60, and to 90 when no check can look at it; plugins' checks are three each."""
+
+
+def samples_max(runs: int) -> int:
+    """What a page with so many runs may have: twice what it has at its worst; beyond is a fault."""
+    return SAMPLES_OF_BOX + SAMPLES_A_RUN * runs
 
 
 def scrape_data(
     job: str,
     targets: Sequence[str],
+    runs: int,
     targets_file: str = "",
     tls: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
@@ -19,6 +27,7 @@ def scrape_data(
     Args:
         job: its name.
         targets: as HOST:PORT.
+        runs: that stand on one page at most (``page.exported_runs_max``).
         targets_file: where targets are read from instead.
         tls: Prometheus's ``tls_config``, where the pages are served over TLS; None for plain HTTP.
     """
@@ -36,7 +45,7 @@ def scrape_data(
                 "job_name": job,
                 "scrape_interval": INTERVAL,
                 "scrape_timeout": "10s",
-                "sample_limit": SAMPLES_MAX,
+                "sample_limit": samples_max(runs),
                 **secure,
                 **where,
             }

@@ -63,6 +63,14 @@ def test_promtool_takes_the_scrape_config_and_the_targets(tmp_path):
         tool("promtool", "check", "config", str(out))
 
 
+def test_the_sample_limit_follows_the_runs_that_the_page_may_have(tmp_path):
+    config = tmp_path / "pfid.toml"
+    config.write_text("[page]\nexported_runs_max = 300\n")
+    assert said("scrape-config", "--config", str(config)) == said("scrape-config", "--runs", "300")
+    assert said("scrape-config") == said("scrape-config", "--runs", "64")
+    assert said("scrape-config", "--runs", "65") != said("scrape-config")
+
+
 def test_promtool_takes_a_scrape_config_over_tls(tmp_path):
     names = ("ca", "cert", "key")
     for name in names:
