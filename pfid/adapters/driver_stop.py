@@ -2,8 +2,8 @@
 
 After a fatal Xid no call may be made until the driver was loaded anew (DESIGN, section 5). A daemon
 that is started again, a probe or a self-test would ask all the same; so the load under which the
-error came stands in a file: of the box's daemon in its state, of a user's own engines and commands
-in theirs.
+error came stands in a file: of the box's daemon in its state and, for everybody to read, beside its
+socket; of a user's own engines and commands in their state.
 """
 
 import os
@@ -22,6 +22,8 @@ from pfid.domain.errors import StateError
 
 MODULE: Final = Path("/sys/module/nvidia")
 FILE: Final = "driver-stop-{name}.json"
+PRIVATE: Final = 0o600
+READABLE: Final = 0o644
 
 
 class _Stop(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,12 +55,15 @@ class DriverStop:
 
     Attributes:
         own: folder of our own file; None keeps it in this process.
+        shown: folder that users may read, where the file is put as well; None for no such folder.
+            The file is every reader's, and says nothing but which load it was.
         others: folders of files that somebody else writes.
         name: whose driver, as it stands in the file's name.
         load: says which loading of the driver this is.
     """
 
     own: Path | None = None
+    shown: Path | None = None
     others: tuple[Path, ...] = ()
     name: str = "nvml"
     load: Callable[[], str] = driver_load
@@ -79,11 +84,24 @@ class DriverStop:
             with suppress(OSError):
                 _write(self._path(self.own), _Stop(load=self._known, at_s=time.time()))
                 self._known = None
+        if self.shown is not None:
+            self._show()
+
+    def show(self) -> None:
+        """Let users read what stands: the folder goes with the daemon, its state stays."""
+        if self.shown is not None and self.stands():
+            self._show()
+
+    def _show(self) -> None:
+        if self.shown is not None:
+            with suppress(OSError):
+                _write(self._path(self.shown), _Stop(load=self.load(), at_s=time.time()), READABLE)
 
     def clear(self) -> None:
         """An operator says that the driver may be asked again."""
         self._known = None
-        for path in self._paths():
+        shown = () if self.shown is None else (self._path(self.shown),)
+        for path in (*self._paths(), *shown):
             with suppress(OSError):
                 path.unlink(missing_ok=True)
 
@@ -103,11 +121,12 @@ def _read(path: Path) -> str | None:
         return None
 
 
-def _write(path: Path, stop: _Stop) -> None:
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+def _write(path: Path, stop: _Stop, mode: int = PRIVATE) -> None:
+    path.parent.mkdir(mode=0o755 if mode == READABLE else 0o700, parents=True, exist_ok=True)
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=path.name)
     try:
         with os.fdopen(descriptor, "wb") as file:
+            os.fchmod(file.fileno(), mode)
             file.write(msgspec.json.encode(stop))
             file.flush()
             os.fsync(file.fileno())

@@ -10,7 +10,7 @@ from pfid.adapters.driver_stop import DriverStop, driver_load
 from pfid.adapters.gpu_gate import GpuGate
 from pfid.adapters.process_identity import machine_id
 from pfid.bootstrap.place import Place
-from pfid.config.paths import SYSTEM_STATE, user_state_dir
+from pfid.config.paths import SYSTEM_STATE, daemon_socket, user_state_dir
 from pfid.domain.errors import ConfigError
 from pfid.domain.gpu import NVML
 
@@ -21,8 +21,11 @@ NO_MODULE: Final = Path("/nonexistent")
 def daemon_gate(place: Place, name: str = NVML) -> GpuGate:
     """For the box's daemon, or an engine; ``name`` tells whose driver."""
     if place.engine_of is None or place.history is None:
-        return _gate(DriverStop(name=name, own=place.state_dir))
-    return _gate(DriverStop(name=name, own=place.history.parent, others=(SYSTEM_STATE,)))
+        stop = DriverStop(name=name, own=place.state_dir, shown=place.socket.parent)
+        gate = _gate(stop)
+        stop.show()
+        return gate
+    return _gate(DriverStop(name=name, own=place.history.parent, others=_of_the_box()))
 
 
 def command_stop() -> DriverStop:
@@ -31,7 +34,12 @@ def command_stop() -> DriverStop:
         own = user_state_dir(os.environ, machine_id())
     except ConfigError:
         own = None
-    return DriverStop(own=own, others=(SYSTEM_STATE,))
+    return DriverStop(own=own, others=_of_the_box())
+
+
+def _of_the_box() -> tuple[Path, ...]:
+    """Where the box's daemon shows its users that the driver is not to be asked; its own state."""
+    return (daemon_socket(os.environ).parent, SYSTEM_STATE)
 
 
 def command_gate() -> GpuGate:
