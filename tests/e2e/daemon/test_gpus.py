@@ -321,6 +321,7 @@ def test_only_an_operator_keeps_references_and_forgets_gpus(watched):
 def test_a_driver_that_hangs_or_crashes_leaves_the_daemon_and_its_page_alone(watched, what):
     watched.nvml.play(H200)
     watched.start()
+    url = watched.register(watched.child().pid, "train-1").metrics_url
     until(watched, "a sample", last_is(0, lambda g: g.last.utilization == 1.0))
     watched.nvml.forget_calls()
     watched.nvml.change(0, utilization=what)
@@ -329,7 +330,10 @@ def test_a_driver_that_hangs_or_crashes_leaves_the_daemon_and_its_page_alone(wat
     assert view.gpus[0].kind is WorkKind.UNKNOWN
     began_s = time.monotonic()
     assert watched.ask(GetSnapshot())
+    with urllib.request.urlopen(url, timeout=5) as answer:
+        page = answer.read().decode()
     assert time.monotonic() - began_s < 5
+    assert "pfid_nvml_up" in page
 
 
 def test_a_box_without_a_driver_serves_that_and_everything_else(watched):
