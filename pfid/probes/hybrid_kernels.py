@@ -19,7 +19,8 @@ from typing import Any, Dict, Iterator, List, Optional, Set, Tuple
 
 FALLBACK = "use_kernel_func_from_hub_with_fallback"
 LAZY = "lazy_load_kernel"
-PACKAGES = ("fla", "causal_conv1d", "mamba_ssm", "flash_linear_attention", "mambapy", "rwkv")
+# Not mambapy: another way without a kernel, which configurations leave off (use_mambapy).
+PACKAGES = ("fla", "causal_conv1d", "mamba_ssm", "flash_linear_attention", "rwkv")
 AVAILABLE = {
     "is_flash_linear_attention_available": "fla",
     "is_causal_conv1d_available": "causal_conv1d",

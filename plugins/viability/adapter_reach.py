@@ -90,7 +90,7 @@ def judge(seen: Seen, _: NoLimits) -> Verdict:
         ("no_adapter", seen.plan.method is Method.FULL),
         ("text_only", not towers and not further),
         ("targets_not_told", not seen.plan.targets),
-        ("reaches_beyond", seen.plan.targets == EVERY),
+        ("reaches_beyond", seen.plan.targets.casefold() == EVERY),
     )
     code = next((code for code, holds in doubts if holds), "targets_named")
     figures = {"tower_modules": (towers, "1"), "further_token_tensors": (further, "1")}

@@ -16,6 +16,7 @@ KEYS: Final = frozenset(
 )
 ARCHITECTURES: Final = ("dense", "moe")
 _BILLIONS: Final = re.compile(r"(\d{1,6}(?:\.\d{1,6})?)\s*([KMBT])", re.IGNORECASE)
+_PRECISIONS: Final = {"bf16": "bfloat16", "fp16": "float16", "half": "float16", "fp32": "float32"}
 _POWERS: Final = {"K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
 
 
@@ -29,7 +30,7 @@ def recipe_facts(candidate: Candidate, model: ModelFacts) -> RecipeFacts | None:
         return RecipeFacts(problem="card_unreadable", detail=str(error))
     ours = _ours(candidate, model)
     axes = tuple(
-        RecipeAxis(name=name, card=_text(card, name), ours=ours.get(name, ""))
+        RecipeAxis(name=name, card=_spelt(_text(card, name)), ours=_spelt(ours.get(name, "")))
         for name in ("architecture", "alignment", "template", "precision")
     )
     return RecipeFacts(
@@ -64,6 +65,12 @@ def _card(path: Path) -> Mapping[str, Any]:
 def _text(card: Mapping[str, Any], name: str) -> str:
     value = card.get(name)
     return value.strip()[:200] if isinstance(value, str) else ""
+
+
+def _spelt(said: str) -> str:
+    """One spelling of a word that has several: BF16 is no other precision than bfloat16."""
+    word = said.strip().casefold().removeprefix("torch.")
+    return _PRECISIONS.get(word, word)
 
 
 def _size(value: Any) -> float:

@@ -57,6 +57,20 @@ def test_a_hybrid_of_the_installed_transformers_names_its_kernels_good_bad_good(
     assert ask(tmp_path, "qwen3_5_text")["missing"] == []
 
 
+@pytest.mark.full
+@pytest.mark.torch
+@pytest.mark.parametrize("kind", ["jamba", "mamba", "falcon_mamba", "mamba2"])
+def test_a_state_space_model_needs_its_kernels_and_no_way_without_one(tmp_path, kind):
+    """mambapy, which some name too, is computed by torch and left off by their configurations."""
+    bad = {name.partition(":")[0] for name, _ in ask(tmp_path, kind)["missing"]}
+    assert bad == {"causal_conv1d", "mamba_ssm"}
+    scans = ("selective_scan_fn", "selective_state_update", "mamba_inner_fn")
+    combined = ("mamba_chunk_scan_combined", "mamba_split_conv1d_scan_combined")
+    package(tmp_path, *CONV)
+    package(tmp_path, "mamba_ssm", *scans, *combined)
+    assert ask(tmp_path, kind)["missing"] == []
+
+
 def test_which_kernels_count_is_the_installed_versions_business(tmp_path):
     old = "if is_flash_linear_attention_available():\n    from fla.ops import chunk_rule\n"
     modelling(tmp_path, "stripes", old + "is_causal_conv1d_available()\n")

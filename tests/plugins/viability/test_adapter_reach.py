@@ -40,3 +40,9 @@ def test_named_targets_reach_what_they_name():
     assert said(DENSE, weights, "q_proj,v_proj").reason == "targets_named"
     assert said(DENSE, weights, "").reason == "targets_not_told"
     assert said(DENSE, weights).reason == "reaches_beyond"
+
+
+def test_every_linear_module_is_meant_however_it_is_spelt():
+    """PEFT does not look at the case of it."""
+    weights = replace(ON_DISK, vision_linears=153)
+    assert said(DENSE, weights, "ALL-LINEAR").reason == "reaches_beyond"

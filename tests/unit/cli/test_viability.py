@@ -499,6 +499,20 @@ def test_a_card_for_this_very_kind_applies(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("precision", "code", "reason"),
+    [
+        ("bf16", 3, "axes_unknown"),
+        ("torch.BFloat16", 3, "axes_unknown"),
+        ("fp16", 1, "axes_differ"),
+    ],
+)
+def test_a_precision_is_what_it_is_however_it_is_spelt(tmp_path, precision, code, reason):
+    path = card(tmp_path, checkpoint="control", precision=precision)
+    _, verdicts = report(write(tmp_path / "m"), "--recipe", path, code=code)
+    assert verdicts["recipe_applies"]["reason"] == reason
+
+
+@pytest.mark.parametrize(
     "text", ["checkpoint = ", "archtecture = 'moe'", "architecture = 'big'", "parameters = -1"]
 )
 def test_a_card_that_cannot_be_read_is_unknown(tmp_path, text):
