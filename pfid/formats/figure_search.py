@@ -7,7 +7,7 @@ of the figures matches it. ``figures_in`` then reads the numbers of such a line 
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import ROUND_DOWN, Context, Decimal
 from typing import Final
 
@@ -77,11 +77,19 @@ class Spelled:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A line, or a cell of a row with what stands over it."""
+    """A line, or a cell of a row with what stands over it.
+
+    Attributes:
+        line: what is read.
+        row: the whole row.
+        over: of the column.
+        before: unit of the figure before a pair in brackets, which is the pair's too.
+    """
 
     line: str
     row: str
     over: str
+    before: str = ""
 
     @property
     def about(self) -> str:
@@ -122,8 +130,11 @@ def _in_cell(place: _Place, wanted: Sequence[Wanted]) -> Iterator[Spelled]:
     for at, number in enumerate(numbers):
         second = numbers[at + 1] if at + 1 < len(numbers) else None
         pair = second if second is not None and _is_range(line, number, second) else None
+        bracketed = place
+        if pair is not None and at:
+            bracketed = replace(place, before=_before_bracket(line, numbers[at - 1], number))
         for one in wanted:
-            end = _matches(place, number, pair, one)
+            end = _matches(bracketed, number, pair, one)
             if end is not None:
                 text = line[number.start : end].strip()[:_SPELLED_MAX]
                 yield Spelled(one.key, number.start, text)
@@ -153,13 +164,21 @@ def _is_range(line: str, first: Written, second: Written) -> bool:
     return any(joins(line[end : second.start]) for end in ends)
 
 
+def _before_bracket(line: str, earlier: Written, first: Written) -> str:
+    """The unit in ``11.78% [9.49, 14.07]``; "" where nothing of the kind stands there."""
+    unit = UNIT_AFTER.match(line, earlier.end, first.start)
+    opened = unit is not None and line[unit.end() : first.start].strip() in {"[", "("}
+    return unit[1] if unit is not None and opened else ""
+
+
 def _matches(place: _Place, number: Written, pair: Written | None, one: Wanted) -> int | None:
     """Where the spelling ends; None if it is another figure."""
     if one.high is not None:
         if pair is None:
             return None
         end = _is(place, number, pair, one.low, one)
-        return end if end is not None and _is(place, pair, None, one.high, one) else None
+        other = _is(place, pair, None, one.high, one)
+        return None if end is None or other is None else max(end, other)
     return _is(place, number, pair, one.low, one)
 
 
@@ -174,7 +193,8 @@ def _is(
         values = (*values, *(v * pair.many for v in values)) if after is None else values
     if after is None and pair is not None:
         after = UNIT_AFTER.match(line, pair.end)
-    written = UNITS.get(re.sub(r"\s", "-", after[1]).lower()) if after is not None else None
+    word = after[1] if after is not None else place.before
+    written = UNITS.get(re.sub(r"\s", "-", word).lower()) if word else None
     end = after.end() if after is not None else number.end
     meant = unit_of(unit) if unit else None
     if after is None and _in_a_word(line, number, unit):

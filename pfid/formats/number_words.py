@@ -32,7 +32,9 @@ NUMBER: Final = re.compile(
     rf"(?:(?P<many>[kKMGBT]|[ \u00a0\u202f-]?(?:{_MANY}|k))(?![\w/\u00b2^]))?"
 )
 """Not a part of a longer number, of a version or of a name."""
-_JOIN: Final = re.compile(r"\s*(?:-|\u2013|\u2014|\u2212|~|\.{2,3}|\u2026|,|to|and|bis|und)\s*\Z")
+_JOIN: Final = re.compile(
+    r"\s*(?:-|\u2013|\u2014|\u2212|~|\.{2,3}|\u2026|,|to|and|bis|und|[-=]+>|[\u2192\u27f6\u21d2])\s*\Z"
+)
 _LOOK_ALIKE: Final = re.compile(
     r"""
       https?://\S+

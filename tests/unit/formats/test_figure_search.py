@@ -144,6 +144,11 @@ def found(line, wanted, header=""):
         (SIZE, "609M"),
         (PLAIN, "1.311k"),
         (PLAIN, "[4.3,1311]"),
+        (HOURS, "4.3 -> 2.1 h"),
+        (HOURS, "4.3\u21922.1 h"),
+        (HOURS, "4.3 => 2.1 h"),
+        (Wanted(key="k", low=9.49, high=14.07, unit="%"), "11.78% [9.49, 14.07]"),
+        (Wanted(key="k", low=9.49, high=14.07, unit="%"), "11.78 % (9.49-14.07)"),
     ],
 )
 def test_every_spelling_is_found(wanted, line):
@@ -212,6 +217,10 @@ def test_every_spelling_is_found(wanted, line):
         (Wanted(key="k", low=2026), "2026-08-24T04:18:00Z"),
         (Wanted(key="k", low=8), "24.08.2026 or 2026/08/24"),
         (Wanted(key="k", low=18), "at 04:18"),
+        (HOURS, "4.3 -> 2.1 s/it"),
+        (Wanted(key="k", low=9.49, high=14.07, unit="%"), "11.78 s [9.49, 14.07]"),
+        (Wanted(key="k", low=9.49, high=14.07, unit="%"), "11.78% [9.49 s, 14.07 s]"),
+        (Wanted(key="k", low=9.49, high=14.07, unit="%"), "11.78% and [9.49, 14.07]"),
     ],
 )
 def test_another_figure_is_not_taken_for_it(wanted, line):
