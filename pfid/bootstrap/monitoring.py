@@ -123,9 +123,16 @@ def alert_legs(
     results = []
     for name in (c.name for c in checks if only in (None, c.name)):
         shown = tuple(shown_controls(own[name])) if name in own else theirs.shown.get(name, ())
-        problem = "" if name in own else theirs.problem(name)
+        problem = _unshown(own[name], shown) if name in own else theirs.problem(name)
         results.append(trial.of(name, shown, problem))
     return tuple(results)
+
+
+def _unshown(check: AnyCheck, shown: Sequence[Shown]) -> str:
+    """Controls that never came to the page: without them the rules would be tried on less."""
+    there = {one.name for one in shown}
+    missing = [c.name for c in check.built_controls() if c.name not in there]
+    return f"never shown on the page: {', '.join(missing)}" if missing else ""
 
 
 def own_alerts(

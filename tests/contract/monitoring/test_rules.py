@@ -21,6 +21,7 @@ from pfid.bootstrap.monitoring import (
 )
 from pfid.cli.monitoring import command
 from pfid.config.model import CheckOptions, Config
+from pfid.domain.outcome import Outcome
 from pfid.monitoring import rule_file
 from pfid.monitoring.dashboard import dashboard_text
 from pfid.monitoring.dashboard_source import build
@@ -199,6 +200,19 @@ def test_a_broken_alert_lets_its_check_down(change):
     (result,) = alert_legs(Config(), "run_gone", spoilt(change))
     assert not result.ok
     assert result.problem
+
+
+def test_a_control_that_never_came_to_the_page_lets_its_check_down(monkeypatch):
+    """Else the rules would be tried on those alone that are left: on nothing that fails."""
+    real = monitoring.control_page
+
+    def page(check, control):
+        return None if control.expect is Outcome.FAIL else real(check, control)
+
+    monkeypatch.setattr(monitoring, "control_page", page)
+    (result,) = alert_legs(Config(), "run_gone")
+    assert not result.ok
+    assert result.problem.startswith("never shown on the page: ")
 
 
 def test_a_disabled_check_brings_no_alert():
