@@ -173,6 +173,14 @@ def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
     return argname if isinstance(val, bytes) else None
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Refuse tests of a set: each worker would take them in another order."""
+    for mark in metafunc.definition.iter_markers("parametrize"):
+        if isinstance(mark.args[-1], set | frozenset):
+            where = metafunc.definition.nodeid
+            raise pytest.UsageError(f"{where} is parametrised by a set; give it an order")
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """On CI a test left out is a failure, whoever left it out."""

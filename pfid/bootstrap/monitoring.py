@@ -19,6 +19,7 @@ from pfid.bootstrap.specimen import specimen_page
 from pfid.config.model import Config
 from pfid.domain.errors import ControlError
 from pfid.domain.gate import Gate, GateState
+from pfid.domain.outcome import Outcome
 from pfid.domain.snapshot import Snapshot
 from pfid.formats.exposition import samples
 from pfid.monitoring.check_rules import AlertedCheck, of_check
@@ -129,9 +130,13 @@ def alert_legs(
 
 
 def _unshown(check: AnyCheck, shown: Sequence[Shown]) -> str:
-    """Controls that never came to the page: without them the rules would be tried on less."""
+    """Controls that never came to the page: without them the rules would be tried on less.
+
+    What does not apply has nothing there.
+    """
     there = {one.name for one in shown}
-    missing = [c.name for c in check.built_controls() if c.name not in there]
+    told = (c for c in check.built_controls() if c.expect is not Outcome.NOT_APPLICABLE)
+    missing = [c.name for c in told if c.name not in there]
     return f"never shown on the page: {', '.join(missing)}" if missing else ""
 
 
