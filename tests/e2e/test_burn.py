@@ -115,6 +115,7 @@ def burn(nvml, tmp_path):
 
 @pytest.mark.full
 @pytest.mark.torch
+@pytest.mark.alone
 def test_a_card_whose_sensors_tell_a_spinning_kernel_from_a_gemm_proves_the_gate(burn):
     status, drill, live = burn(REAL)
     assert (status, drill["ok"], live) == (0, True, True), drill

@@ -157,13 +157,13 @@ def test_what_tests_leave_outside_fails_them_where_nobody_else_is_at_work(clone,
     leaves.mkdir(parents=True)
     (leaves / "before").touch()
     pytest_ = clone / ".venv-tests" / "bin" / "pytest"
-    pytest_.write_text(f"#!/bin/sh\ntouch {leaves}/strange\n")
+    pytest_.write_text(f"#!/bin/sh\ntouch {leaves}/pfid-strange\n")
     (clone / "tmp").mkdir(exist_ok=True)
     done = run(clone, "full", CI=ci, TMPDIR=str(clone / "tmp"), HOME=str(clone / "home"))
     assert done.returncode == status, done.stderr
     assert ("left behind" in done.stderr) == bool(status)
     assert "before" not in done.stderr
-    assert {path.name for path in (clone / "tmp").iterdir()} <= {"before", "strange"}
+    assert {path.name for path in (clone / "tmp").iterdir()} <= {"before", "pfid-strange"}
 
 
 def test_nothing_that_runs_beside_outlives_it(clone):

@@ -216,6 +216,7 @@ def test_one_that_cannot_be_shown_to_fire_is_unknown_until_it_is_optional(toy, s
 
 
 @pytest.mark.full
+@pytest.mark.alone
 def test_one_that_hangs_takes_nobody_with_it(toy, site):
     site.install("branch", module("on_main_branch"))
     site.install("asleep", module("asleep", hangs=True))
