@@ -24,7 +24,7 @@ from pfid.domain.errors import (
     WireError,
 )
 from pfid.domain.names import run_id as check_run_id
-from pfid.launch.guard import is_standing
+from pfid.launch.guard import is_standing, relauncher
 from pfid.launch.ports import Held
 from pfid.launch.stop import Stopped, stop
 from pfid.policy.job_control import SIGTERM
@@ -107,7 +107,7 @@ def find_target(environ: Mapping[str, str], wanted: str) -> Target:
     """
     processes = BoxProcesses()
     records = user_records(environ)
-    own = [r for r in _own(records, wanted) if _lives(r, processes)]
+    own = [r for r in _own(records, wanted) if _lives(r, records, processes)]
     if own:
         return Target(run_id=own[0].run_id, process=own[0].process, record=own[0])
     known = _known_to_daemon(environ, wanted)
@@ -139,10 +139,10 @@ def _own(records: RunRecords, wanted: str) -> list[RunRecord]:
     return found
 
 
-def _lives(record: RunRecord, processes: BoxProcesses) -> bool:
-    if record.waiting and record.launcher is not None:
-        return is_standing(record.launcher, processes).blocks
-    return record.end is None and is_standing(record.process, processes).blocks
+def _lives(record: RunRecord, records: RunRecords, processes: BoxProcesses) -> bool:
+    if record.end is None and is_standing(record.process, processes).blocks:
+        return True
+    return relauncher(record, records, processes) is not None
 
 
 def _known_to_daemon(environ: Mapping[str, str], wanted: str) -> list[Target]:
@@ -181,10 +181,10 @@ def stop_run(
     def announce() -> None:
         _announce(environ, records, target, why, say)
 
-    record = target.record
-    if record is not None and record.waiting and record.launcher is not None:
+    launcher = _waits(target.record, records)
+    if launcher is not None:
         announce()
-        return _end_relaunching(record.launcher)
+        return _end_relaunching(launcher)
     try:
         return stop(target.process, BoxProcesses(), BoxEnding(), announce=announce, grace_s=grace_s)
     except LaunchError:
@@ -193,6 +193,13 @@ def stop_run(
             raise
         announce()
         return _end_relaunching(launcher)
+
+
+def _waits(record: RunRecord | None, records: RunRecords) -> RecordedProcess | None:
+    """The launcher that said it would launch the run again, or is about to say so."""
+    if record is None or record.waiting:
+        return record and record.launcher
+    return relauncher(record, records, BoxProcesses())
 
 
 def _would_launch_again(target: Target) -> RecordedProcess | None:

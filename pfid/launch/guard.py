@@ -32,7 +32,7 @@ def admit(
     for problem in problems:
         say(f"{problem}; it does not count")
     for record in found:
-        _refuse_if_living(record, processes)
+        _refuse_if_living(record, records, processes)
     for record in records.current():
         if record.name != name:
             _refuse_if_sharing(record, log_paths, processes)
@@ -44,7 +44,23 @@ def is_standing(process: RecordedProcess, processes: Processes) -> Standing:
     return standing(identity, processes.here(), processes.seen(identity.pid))
 
 
-def _refuse_if_living(record: RunRecord, processes: Processes) -> None:
+def relauncher(record: RunRecord, records: Records, processes: Processes) -> RecordedProcess | None:
+    """The launcher that lives and may launch this run, which is over, again.
+
+    It says so (``waiting``) a moment after the end: until it has noted the end at all, one that
+    has restarts left and was not told to stop counts as if it had said so already.
+    """
+    if record.launcher is None or not is_standing(record.launcher, processes).blocks:
+        return None
+    if record.end is not None:
+        return record.launcher if record.waiting else None
+    undecided = record.restarts_left > 0 and not is_standing(record.process, processes).blocks
+    if not undecided or records.stop_of(record.run_id) is not None:
+        return None
+    return record.launcher
+
+
+def _refuse_if_living(record: RunRecord, records: Records, processes: Processes) -> None:
     found = is_standing(record.process, processes) if record.end is None else Standing.ENDED
     pid = record.process.pid
     if found is Standing.ALIVE:
@@ -57,14 +73,8 @@ def _refuse_if_living(record: RunRecord, processes: Processes) -> None:
             f"cannot tell whether {record.run_id} still runs: {found.value} (pid {pid}); "
             "look at the process, end it, or give this run another --name"
         )
-    if record.waiting and record.launcher is not None:
-        _refuse_if_relaunching(record, record.launcher, processes)
-
-
-def _refuse_if_relaunching(
-    record: RunRecord, launcher: RecordedProcess, processes: Processes
-) -> None:
-    if is_standing(launcher, processes).blocks:
+    launcher = relauncher(record, records, processes)
+    if launcher is not None:
         raise LaunchError(
             f"{record.name!r} is about to be relaunched by its launcher (pid {launcher.pid}); "
             f"stop that with `pfid stop {record.run_id}` or give this one another --name"

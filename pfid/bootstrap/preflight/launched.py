@@ -1,9 +1,10 @@
 """Whether a run of the name lives: captured processes, never patterns."""
 
+from pfid.adapters.run_records import RunRecords
 from pfid.bootstrap.launch import BoxProcesses, user_records
 from pfid.bootstrap.preflight.project import Project
 from pfid.domain.errors import PfidError
-from pfid.launch.guard import is_standing
+from pfid.launch.guard import is_standing, relauncher
 from pfid.policy.identity import Standing
 from pfid.spec.ports.preflight import NameFacts
 from pfid.wire.record import RunRecord
@@ -14,11 +15,12 @@ def name_facts(project: Project) -> NameFacts | None:
     if not project.spec.name:
         return None
     try:
-        found, problems = user_records(project.environ).latest(project.spec.name)
+        records = user_records(project.environ)
+        found, problems = records.latest(project.spec.name)
     except (PfidError, OSError) as error:
         return NameFacts(problem="cannot_tell", detail=str(error))
     processes = BoxProcesses()
-    standings = {record.run_id: _standing(record, processes) for record in found}
+    standings = {record.run_id: _standing(record, records, processes) for record in found}
     unclear = [run for run, at in standings.items() if at is Standing.UNKNOWN]
     return NameFacts(
         problem="cannot_tell" if unclear else "",
@@ -27,10 +29,9 @@ def name_facts(project: Project) -> NameFacts | None:
     )
 
 
-def _standing(record: RunRecord, processes: BoxProcesses) -> Standing:
+def _standing(record: RunRecord, records: RunRecords, processes: BoxProcesses) -> Standing:
     """Of the run, or of a launcher that is about to launch it again."""
-    if record.end is None:
-        return is_standing(record.process, processes)
-    if record.waiting and record.launcher is not None:
-        return is_standing(record.launcher, processes)
-    return Standing.ENDED
+    launcher = relauncher(record, records, processes)
+    if launcher is not None:
+        return is_standing(launcher, processes)
+    return is_standing(record.process, processes) if record.end is None else Standing.ENDED

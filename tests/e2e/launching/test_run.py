@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from pfid.adapters.process_identity import read_stat
+
 
 def test_output_goes_to_the_log_after_a_first_line_that_names_the_run(user):
     done = user.run("--", "sh", "-c", "echo out; echo err >&2")
@@ -219,6 +221,24 @@ def test_a_launcher_that_waits_to_relaunch_holds_its_name_and_lets_go_when_told(
     launcher.terminate()
     assert launcher.wait(20) == 4
     assert user.run("--", "true").returncode == 0
+
+
+def test_a_launcher_that_has_not_noted_the_end_yet_holds_its_name(user, eventually):
+    """Between the end of a run and the word that it is launched again, nobody slips in."""
+    launcher = user.start_run("--restart", "9", "--", "sleep", "600")
+    eventually(user.records, "the launch")
+    [record] = user.records()
+    launcher.send_signal(signal.SIGSTOP)
+    pid = record["process"]["pid"]
+    eventually(lambda: read_stat(launcher.pid).state == "T", "a launcher that stands still")
+    os.kill(pid, signal.SIGKILL)
+    eventually(lambda: read_stat(pid).state == "Z", "a run that is over")
+    held = user.run("--log", "other.log", "--", "true")
+    ends = [r["end"] for r in user.records()]
+    launcher.send_signal(signal.SIGCONT)
+    assert ends == [None], "the fault was not delivered"
+    assert (held.returncode, "about to be relaunched" in held.stderr) == (125, True)
+    eventually(lambda: len(user.records()) == 2, "the next attempt")
 
 
 @pytest.mark.parametrize(

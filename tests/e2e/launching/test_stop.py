@@ -130,6 +130,23 @@ def test_a_run_that_ends_while_it_is_being_stopped_is_not_launched_again(user, e
     assert launcher.wait(30) == 4
 
 
+def test_a_run_whose_launcher_has_not_noted_its_end_yet_is_stopped(user, eventually):
+    """It is over and not yet said to be launched again; it would be, and must not."""
+    launcher = user.start_run("--restart", "9", "--", "sleep", "600")
+    eventually(user.records, "the launch")
+    [record] = user.records()
+    pid = record["process"]["pid"]
+    launcher.send_signal(signal.SIGSTOP)
+    eventually(lambda: read_stat(launcher.pid).state == "T", "a launcher that stands still")
+    os.kill(pid, signal.SIGKILL)
+    eventually(lambda: read_stat(pid).state == "Z", "a run that is over")
+    done = user.pfid("stop", "train")
+    launcher.send_signal(signal.SIGCONT)
+    assert done.returncode == 0, done.stderr
+    assert launcher.wait(60) == 128 + signal.SIGKILL
+    assert [r["end"]["signal"] for r in user.records()] == [signal.SIGKILL]
+
+
 def test_a_launcher_that_left_by_itself_needs_no_telling(user, eventually):
     launcher = user.start_run("--restart", "9", "--", "sh", "-c", "exit 4")
     eventually(
