@@ -197,9 +197,9 @@ def stop_run(
 
 def _waits(record: RunRecord | None, records: RunRecords) -> RecordedProcess | None:
     """The launcher that said it would launch the run again, or is about to say so."""
-    if record is None or record.waiting:
-        return record and record.launcher
-    return relauncher(record, records, BoxProcesses())
+    if record is None:
+        return None
+    return record.launcher if record.waiting else relauncher(record, records, BoxProcesses())
 
 
 def _would_launch_again(target: Target) -> RecordedProcess | None:
