@@ -1,6 +1,7 @@
 """``tests/run`` says no when something is wrong, and bounds itself."""
 
 import ast
+import json
 import os
 import re
 import subprocess
@@ -124,6 +125,57 @@ def test_each_half_of_everything_counts(clone, half, status, arguments, whole):
     done = run(clone, "full", *arguments)
     assert done.returncode == whole, done.stderr
     assert calls(clone).count("pytest") == 2
+
+
+def fails(clone: Path, *, tests: int, again: int = 0, status: int = 1, half: str = "not alone"):
+    """Let so many tests fail beside others; tried once more, the run ends with ``again``."""
+    names = json.dumps({f"test_a.py::test_{number}": True for number in range(tests)})
+    noted = clone / ".tests" / "pytest-cache" / "v" / "cache"
+    (clone / ".venv-tests" / "bin" / "pytest").write_text(
+        f"#!/bin/sh\n"
+        f'echo "pytest $*" >> {clone}/calls\n'
+        f'case "$*" in *--last-failed*) exit {again};; esac\n'
+        f'case "$*" in *"-m {half} "*) mkdir -p {noted}; echo \'{names}\' > {noted}/lastfailed; '
+        f"exit {status};; esac\n"
+    )
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    ("what", "whole"),
+    [
+        ({"tests": 1, "half": "alone"}, 0),
+        ({"tests": 8}, 0),
+        ({"tests": 1, "again": 1}, 1),
+        ({"tests": 1, "again": 5}, 1),
+    ],
+)
+def test_what_failed_beside_others_is_tried_once_more_and_named(clone, what, whole):
+    fails(clone, **what)
+    done = run(clone, "full")
+    assert done.returncode == whole, done.stderr
+    again = [call for call in calls(clone) if "--last-failed" in call]
+    assert len(again) == 1
+    assert " -n " not in again[0]
+    told = re.findall(r"FAILED BESIDE OTHERS and passed alone: test_a.py::test_\d", done.stdout)
+    assert len(told) == (0 if whole else what["tests"])
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("what", [{"tests": 9}, {"tests": 0}, {"tests": 1, "status": 9}])
+def test_more_than_a_few_and_what_is_no_failed_test_are_not_tried_again(clone, what):
+    fails(clone, **what)
+    done = run(clone, "full")
+    assert done.returncode != 0
+    assert not [call for call in calls(clone) if "--last-failed" in call]
+
+
+@pytest.mark.full
+def test_what_failed_in_an_earlier_run_is_not_this_ones(clone):
+    fails(clone, tests=3)
+    assert run(clone, "full").returncode == 0
+    fails(clone, tests=1, half="no half")
+    assert "FAILED BESIDE" not in run(clone, "full").stdout
 
 
 @pytest.mark.parametrize("tool", ["ruff", "mypy", "lint-imports", "pytest", "python"])
