@@ -8,7 +8,6 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +16,8 @@ from pfid.adapters.lean_libraries import load_lean
 # What is loaded here stays: to walk over it again and again would be a tenth of the start.
 gc.disable()
 load_lean()
+
+from dataclasses import replace  # noqa: E402 - it loads inspect, which is lean now
 
 from pfid.bootstrap.daemon import BrokenError, Daemon, build  # noqa: E402 - after it
 from pfid.bootstrap.place import box_place, engine_place  # noqa: E402

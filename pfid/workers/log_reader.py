@@ -1,3 +1,4 @@
+# ruff: noqa: E402 - what is imported stays, so all but this comes without what it never uses.
 """The log reader: follows many handed-over files for the daemon and reports what they say.
 
 Run as ``python -m pfid.workers.log_reader SOCKET_FD CELL_FD`` by an owner (pfid.adapters). It is
@@ -15,6 +16,10 @@ from collections import deque
 from collections.abc import Callable
 from functools import partial
 from typing import Final
+
+from pfid.workers.lean_imports import load_lean
+
+load_lean()
 
 from pfid.policy.rations import Rations
 from pfid.wire.reader import (

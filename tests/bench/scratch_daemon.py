@@ -121,10 +121,19 @@ def cpu_s(pid: int) -> float:
 
 
 def rss_mib(pid: int) -> float:
-    """Resident memory of one process."""
+    """Resident memory of one process, in 1024 * 1024 bytes."""
+    return _rss_bytes(pid) / 1024**2
+
+
+def rss_mb(pid: int) -> float:
+    """Resident memory of one process, in a million bytes, as the project's limits are."""
+    return _rss_bytes(pid) / 1e6
+
+
+def _rss_bytes(pid: int) -> int:
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():
         if line.startswith("VmRSS:"):
-            return int(line.split()[1]) / 1024
+            return int(line.split()[1]) * 1024
     raise RuntimeError(f"no VmRSS of {pid}")
 
 
