@@ -1,8 +1,8 @@
 """From a SIGKILL to its committed event, with 500 runs tracked.
 
 Twice: until another process that reads the state file finds the event in it, and until a client
-has it. Beside it: one epoll over the same pidfds alone, and a psutil poll every second. The first is
-held against its limits; one that is missed ends it with 1.
+has it. Beside it: one epoll over the same pidfds alone, and a psutil poll every second. The first
+is held against its limits; one that is missed ends it with 1.
 """
 
 import os
