@@ -64,6 +64,46 @@ class Server:
             self.process.wait()
 
 
+class Prometheus(Server):
+    """One Prometheus in a folder with its ``prometheus.yml``."""
+
+    def __init__(self, folder: Path) -> None:
+        port = free_port()
+        command = [
+            "prometheus",
+            "--config.file=prometheus.yml",
+            "--storage.tsdb.path=data",
+            f"--web.listen-address=127.0.0.1:{port}",
+            "--rules.alert.resend-delay=1s",
+            "--log.level=warn",
+        ]
+        super().__init__(folder, "prometheus", command, port)
+
+    def api(self, path: str, **arguments: str) -> Any:
+        """The data it answers with."""
+        url = f"{self.url}/api/v1/{path}?{urllib.parse.urlencode(arguments)}"
+        try:
+            return get(url)["data"]
+        except urllib.error.HTTPError as refused:
+            pytest.fail(f"{path} {arguments}: {refused.read().decode()}")
+
+    def query(self, expr: str) -> list[dict[str, Any]]:
+        """What an expression is now."""
+        result: list[dict[str, Any]] = self.api("query", query=expr)["result"]
+        return result
+
+    def value(self, expr: str) -> float | None:
+        """The one value of an expression, None while there is none."""
+        found = self.query(expr)
+        return float(found[0]["value"][1]) if found else None
+
+    def scraped(self) -> dict[str, tuple[str, str]]:
+        """Health and last error of each job's last target, once all have been tried."""
+        targets = self.api("targets")["activeTargets"]
+        found = {t["labels"]["job"]: (t["health"], t["lastError"]) for t in targets}
+        return {} if "unknown" in {health for health, _ in found.values()} else found
+
+
 class Receiver:
     """Who is told: keeps what Alertmanager posts."""
 
@@ -127,19 +167,17 @@ class Monitoring:
         quick = made.stdout.replace('"10s"', '"1s"').replace('"1m"', '"2s"')
         (self.folder / "alertmanager.yml").write_text(quick)
         port = free_port()
-        return self._serve(
-            "alertmanager",
-            [
-                "prometheus-alertmanager",
-                "--config.file=alertmanager.yml",
-                "--storage.path=alertmanager",
-                f"--web.listen-address=127.0.0.1:{port}",
-                "--cluster.listen-address=",
-            ],
-            port,
-        )
+        command = [
+            "prometheus-alertmanager",
+            "--config.file=alertmanager.yml",
+            "--storage.path=alertmanager",
+            f"--web.listen-address=127.0.0.1:{port}",
+            "--cluster.listen-address=",
+        ]
+        self.servers.append(Server(self.folder, "alertmanager", command, port))
+        return self.servers[-1]
 
-    def _prometheus(self, place: Any, ports: list[int]) -> Server:
+    def _prometheus(self, place: Any, ports: list[int]) -> Prometheus:
         sd = place.pfid(
             "monitoring",
             "sd",
@@ -156,38 +194,16 @@ class Monitoring:
             f'alerting:\n  alertmanagers:\n    - static_configs: [{{targets: ["{manager}"]}}]\n'
         )
         (self.folder / "prometheus.yml").write_text(head + quick)
-        port = free_port()
-        return self._serve(
-            "prometheus",
-            [
-                "prometheus",
-                "--config.file=prometheus.yml",
-                "--storage.tsdb.path=data",
-                f"--web.listen-address=127.0.0.1:{port}",
-                "--rules.alert.resend-delay=1s",
-                "--log.level=warn",
-            ],
-            port,
-        )
-
-    def _serve(self, name: str, command: list[str], port: int) -> Server:
-        self.servers.append(Server(self.folder, name, command, port))
-        return self.servers[-1]
+        self.servers.append(prometheus := Prometheus(self.folder))
+        return prometheus
 
     def query(self, expr: str) -> list[dict[str, Any]]:
         """What Prometheus answers now."""
-        query = urllib.parse.urlencode({"query": expr})
-        try:
-            data = get(f"{self.prometheus.url}/api/v1/query?{query}")
-        except urllib.error.HTTPError as refused:
-            pytest.fail(f"{expr}: {refused.read().decode()}")
-        result: list[dict[str, Any]] = data["data"]["result"]
-        return result
+        return self.prometheus.query(expr)
 
     def value(self, expr: str) -> float | None:
         """The one value of an expression, None while there is none."""
-        found = self.query(expr)
-        return float(found[0]["value"][1]) if found else None
+        return self.prometheus.value(expr)
 
     def alerts(self, name: str, *, inhibited: bool = False) -> list[dict[str, Any]]:
         """Alerts of that name in Alertmanager, firing or silenced by another."""
@@ -266,4 +282,30 @@ def fleet(place):
 
     yield start
     for one in made:
+        one.close()
+
+
+@pytest.fixture
+def port():
+    """A port for one daemon's page."""
+    return free_port()
+
+
+@pytest.fixture
+def prometheus(place):
+    """Start a Prometheus on jobs and rules as they were printed."""
+    started = []
+
+    def start(jobs: str, rules: str = "") -> Prometheus:
+        folder = place.folder / "prometheus"
+        folder.mkdir()
+        (folder / "rules.yml").write_text(rules)
+        head = "global:\n  evaluation_interval: 5s\nrule_files: [rules.yml]\n"
+        (folder / "prometheus.yml").write_text(head + jobs)
+        started.append(Prometheus(folder))
+        started[-1].wait_ready()
+        return started[-1]
+
+    yield start
+    for one in started:
         one.close()
