@@ -17,6 +17,10 @@ question to the card's own processor, and none of them moves within a second."""
 PROCESSES_S: Final = 5.0
 """Listing processes is dear on a real driver, and who is on a card does not change every second."""
 FACTS_S: Final = 60.0
+LOST_FIRST_S: Final = 2.0
+LOST_MAX_S: Final = 60.0
+"""Until a card that is lost is asked again; the time doubles. Without an Xid nobody forbids it, and
+a dead card costs a driver more than a living one."""
 FIELDS: Final = (
     "utilization",
     "power_w",
@@ -42,6 +46,8 @@ class Device:
         self.index = index
         self.facts = facts
         self.lost = False
+        self._ask_due_s = now_s
+        self._lost_for_s = LOST_FIRST_S
         self.deaf: AbsentReason | None = None
         """Why its errors are not told, None if they are."""
         self._facts_due_s = now_s + FACTS_S
@@ -83,21 +89,33 @@ class Device:
         """
         window_s = None if self._read_s is None else now_s - self._read_s
         self._read_s = now_s
-        utilization = values.share(reading(nvml.utilization_percent, self.handle))
-        self.lost = utilization is AbsentReason.LOST
+        utilization = self._utilization(now_s)
         if self.lost:  # one call has told; the others would only ask a dead card again
             self._power.forget()
             self._reads = 0
             absent = dict.fromkeys(FIELDS, AbsentReason.LOST)
             return GpuSample(uuid=self.facts.uuid, at_s=at_s, window_s=window_s, absent=absent)
-        found = self._fields(now_s, window_s)
+        found = self._fields(now_s)
         found["utilization"] = utilization
         return _sample(found, uuid=self.facts.uuid, at_s=at_s, window_s=window_s)
 
-    def _fields(self, now_s: float, window_s: float | None) -> dict[str, Any]:
+    def _utilization(self, now_s: float) -> values.Value:
+        """Ask for it, and so whether the card is lost; one that is, now and then."""
+        if self.lost and now_s < self._ask_due_s:
+            return AbsentReason.LOST
+        utilization = values.share(reading(nvml.utilization_percent, self.handle))
+        self.lost = utilization is AbsentReason.LOST
+        if self.lost:
+            self._ask_due_s = now_s + self._lost_for_s
+            self._lost_for_s = min(2 * self._lost_for_s, LOST_MAX_S)
+        else:
+            self._lost_for_s = LOST_FIRST_S
+        return utilization
+
+    def _fields(self, now_s: float) -> dict[str, Any]:
         slow = self._slowly()
         limit_w = slow["power_limit_w"]
-        energy_j, power_w, source = self._power.read(window_s, limit_w)
+        energy_j, power_w, source = self._power.read(limit_w)
         clock_hz = values.within(
             reading(nvml.sm_clock_mhz, self.handle), 0, values.MAX_CLOCK_HZ, 1e6
         )

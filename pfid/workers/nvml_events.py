@@ -27,6 +27,8 @@ class XidEvents:
     def open(self, handles: list[tuple[Handle, str]]) -> Deaf:
         """Register every GPU; returns those whose errors are not told, and why."""
         self.broken = False
+        if not handles:
+            return {}
         made = reading(pynvml.nvmlEventSetCreate)
         if isinstance(made, AbsentReason):
             return dict.fromkeys((uuid for _, uuid in handles), made)

@@ -6,6 +6,8 @@ acquit what idles. So the first means are held against the driver's own figure f
 figure three times the enforced limit is none (some drivers hand out energy for power).
 """
 
+import time
+from collections.abc import Callable
 from typing import Final
 
 from pfid.domain.gpu import AbsentReason, PowerSource
@@ -28,10 +30,12 @@ Power = tuple[values.Value, values.Value, PowerSource | None]
 class PowerMeter:
     """The energy counter of one GPU, and what was concluded of it."""
 
-    def __init__(self, handle: Handle) -> None:
-        """Believe nothing yet."""
+    def __init__(self, handle: Handle, monotonic_s: Callable[[], float] = time.monotonic) -> None:
+        """Believe nothing yet. The clock is read beside the counter: others may be slow to read."""
         self._handle = handle
+        self._monotonic_s = monotonic_s
         self._energy_j: float | None = None
+        self._at_s = 0.0
         self._own = 0
         self._foreign = 0
 
@@ -39,18 +43,17 @@ class PowerMeter:
         """There is a gap: the next reading has nothing to be compared with."""
         self._energy_j = None
 
-    def read(self, window_s: float | None, limit_w: values.Value) -> Power:
+    def read(self, limit_w: values.Value) -> Power:
         """Energy since the driver was loaded, power, and how power was had.
 
         Args:
-            window_s: seconds since the last reading, None if there was none.
             limit_w: enforced now, if that is known.
 
         Raises:
             GpuSamplerError: if the driver as a whole is gone.
         """
         most_w = values.MAX_W if isinstance(limit_w, AbsentReason) else ABSURD * limit_w
-        energy_j, mean_w = self._mean(window_s, most_w)
+        energy_j, mean_w = self._mean(most_w)
         if mean_w is not None and (self._own >= OWN_AFTER or self._is_own(mean_w, most_w)):
             return energy_j, mean_w, PowerSource.ENERGY
         instant_w = values.watts(reading(nvml.instant_power_mw, self._handle), most_w)
@@ -60,12 +63,14 @@ class PowerMeter:
         source = None if isinstance(average_w, AbsentReason) else PowerSource.AVERAGE
         return energy_j, average_w, source
 
-    def _mean(self, window_s: float | None, most_w: float) -> tuple[values.Value, float | None]:
+    def _mean(self, most_w: float) -> tuple[values.Value, float | None]:
         if self._foreign >= FOREIGN_AFTER:
             return AbsentReason.NOT_SUPPORTED, None
-        before_j, energy_j = self._energy_j, values.joules(reading(nvml.energy_mj, self._handle))
+        before_j, before_s = self._energy_j, self._at_s
+        self._at_s = self._monotonic_s()
+        energy_j = values.joules(reading(nvml.energy_mj, self._handle))
         self._energy_j = None if isinstance(energy_j, AbsentReason) else energy_j
-        mean_w = values.mean_power_w(before_j, energy_j, window_s)
+        mean_w = values.mean_power_w(before_j, energy_j, self._at_s - before_s)
         return energy_j, mean_w if mean_w is not None and mean_w <= most_w else None
 
     def _is_own(self, mean_w: float, most_w: float) -> bool:

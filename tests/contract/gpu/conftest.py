@@ -1,6 +1,7 @@
 """A real sampler process with the real pynvml, over the stand-in for NVML."""
 
 import queue
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
@@ -8,37 +9,54 @@ import pytest
 
 from pfid.adapters.gpu_worker import GpuEvent, GpuSaid, GpuSamplerGone, GpuWorker
 from pfid.domain.gpu import GpuFacts, GpuSample
-from pfid.policy.worker_life import LifeRules
+from pfid.policy.worker_life import LifeRules, heard
 from pfid.wire.gpu import Opened, PluginPlace, Read, Trouble
 
 INTERVAL_S = 0.1
-WAIT_S = 25.0
+WAIT_S = 60.0
 RULES = LifeRules(
-    start_deadline_s=20.0, deadline_s=1.0, term_grace_s=0.5, kill_grace_s=5.0, backoff_first_s=0.1
+    start_deadline_s=60.0,
+    deadline_s=60.0,
+    term_grace_s=30.0,
+    kill_grace_s=30.0,
+    backoff_first_s=0.1,
 )
+"""No sampler is ended for being slow; :meth:`Sampler.run_out` is for one that hangs."""
+RUN_OUT = replace(RULES, deadline_s=0.2, term_grace_s=0.5)
 
 
 class Sampler:
     """The sampler's owner, and everything it was told."""
 
-    def __init__(
-        self,
-        plugins: tuple[PluginPlace, ...] = (),
-        *,
-        deadline_s: float = 1.0,
-        **worker: object,
-    ) -> None:
+    def __init__(self, plugins: tuple[PluginPlace, ...] = (), **worker: object) -> None:
         self.events: queue.SimpleQueue[GpuEvent] = queue.SimpleQueue()
         self.facts: dict[str, GpuFacts] = {}
         self.running = True
         self.worker = GpuWorker(
-            self.events.put,
+            self._hear,
             interval_s=INTERVAL_S,
-            rules=replace(RULES, deadline_s=deadline_s),
+            rules=RULES,
             plugins=plugins,
             **worker,
         )
         self.worker.start()
+
+    def _hear(self, event: GpuEvent) -> None:
+        if isinstance(event, GpuSamplerGone):  # in the owner's thread: the next life has its time
+            self.worker.owner._rules = RULES
+        self.events.put(event)
+
+    def run_out(self, hangs: Callable[[], object]) -> GpuSamplerGone:
+        """Let the deadline of a sampler run out, once ``hangs`` says that it hangs."""
+        until_s = time.monotonic() + WAIT_S
+        while not hangs():
+            assert time.monotonic() < until_s, "the fault was not delivered"
+            time.sleep(0.01)
+        owner = self.worker.owner
+        owner._rules = RUN_OUT
+        owner._life = heard(owner._life, RUN_OUT, time.monotonic())
+        owner._wake()
+        return self.gone()
 
     def until(self, wanted: Callable[[GpuEvent], object]) -> GpuEvent:
         while True:
@@ -68,7 +86,7 @@ class Sampler:
     def close(self) -> None:
         if self.running:
             self.running = False
-            assert self.worker.close()
+            assert self.worker.close(WAIT_S)
 
     def gone(self) -> GpuSamplerGone:
         return self.until(lambda e: isinstance(e, GpuSamplerGone))

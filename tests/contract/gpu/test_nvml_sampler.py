@@ -199,10 +199,29 @@ def test_one_lost_gpu_leaves_the_others_alone_and_is_asked_no_further(nvml, samp
     assert set(lost.absent.values()) == {AbsentReason.LOST}
     assert fine.utilization == 1.0
     nvml.forget_calls()
-    watching.read(lambda r: r.lost)
-    watching.read(lambda r: r.lost)
-    asked = {name for _, name, index in nvml.calls() if index == 0}
-    assert asked == {"nvmlDeviceGetUtilizationRates"}
+    reads = [watching.read(lambda r: r.lost) for _ in range(8)]
+    assert [len(r.samples) for r in reads] == [2] * 8
+    asked = [name for _, name, index in nvml.calls() if index == 0]
+    assert set(asked) <= {"nvmlDeviceGetUtilizationRates"}
+    assert len(asked) < len(reads), "it is asked again after a while, not in each turn"
+    nvml.change(0, state=0)
+    watching.sample(lambda s: s.uuid == FIRST and s.utilization == 1.0)
+
+
+def test_where_every_gpu_is_lost_without_an_error_one_call_a_turn_is_left(nvml, sampler):
+    nvml.play(H200, H200)
+    watching = sampler()
+    watching.read(lambda r: len(r.samples) == 2)
+    for index in range(2):
+        nvml.change(index, state=LOST)
+
+    def calls_of_a_turn():
+        nvml.forget_calls()
+        turns = [watching.read(lambda r: len(r.lost) == 2) for _ in range(3)]
+        return {name for _, name, _ in nvml.calls()}, len(nvml.calls()) / len(turns)
+
+    told = (calls_of_a_turn() for _ in range(60))
+    assert any(names == {"nvmlDeviceGetCount_v2"} and many < 2 for names, many in told)
 
 
 def test_a_gpu_that_left_the_list_is_gone_from_the_facts(nvml, sampler):

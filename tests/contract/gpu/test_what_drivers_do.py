@@ -115,6 +115,19 @@ def test_one_reading_of_another_moment_does_not_void_the_energy_counter(nvml, sa
     assert watching.sample().power_w == pytest.approx(77.7, rel=0.2)
 
 
+def test_a_card_that_is_slow_to_read_does_not_falsify_the_power_of_the_next(nvml, sampler):
+    """The energy counter of the next is read later than this turn began, by as much."""
+    nvml.play(H200, H200)
+    watching = sampler()
+    settled = [watching.sample(lambda s: s.uuid == uuid(1)) for _ in range(6)][-1]
+    assert settled.power_source is PowerSource.ENERGY
+    nvml.change(0, temperature="slow 400 58")  # read every few turns
+    seen = [watching.sample(lambda s: s.uuid == uuid(1)) for _ in range(12)]
+    assert any(s.window_s > 0.4 for s in seen), "the fault was not delivered"
+    assert {s.power_source for s in seen} == {PowerSource.ENERGY}
+    assert [s.power_w for s in seen] == [pytest.approx(627.4, rel=0.4)] * len(seen)
+
+
 @pytest.mark.parametrize("change", [{"energy": "error 3"}, {}])
 def test_three_times_the_limit_is_no_power(nvml, sampler, change):
     nvml.play({**H200, "power": 4_000_000, **change})
@@ -206,6 +219,10 @@ def test_two_samplers_on_one_box_both_read_and_are_both_told(nvml, sampler):
         assert watching.read(lambda r: r.xids).xids[0].code == 43
 
 
+def state_of(pid):
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+
+
 @pytest.mark.full
 def test_a_sampler_that_is_stopped_is_replaced(nvml, sampler):
     nvml.play(H200)
@@ -213,7 +230,7 @@ def test_a_sampler_that_is_stopped_is_replaced(nvml, sampler):
     watching.sample()
     pid = watching.worker.owner._process.pid
     os.kill(pid, 19)
-    gone = watching.gone()
+    gone = watching.run_out(lambda: state_of(pid) == "T")
     assert gone.problem.value == "hung"
     watching.sample()
     assert watching.worker.owner._process.pid != pid
