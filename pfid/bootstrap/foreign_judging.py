@@ -1,7 +1,6 @@
 """Third-party checks of a stage that looks once: proven and evaluated in the plugin worker."""
 
 import threading
-import time
 from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Final, Self
@@ -25,8 +24,6 @@ from pfid.spec.world import World
 from pfid.wire.plugins import CheckInfo
 from pfid.wire.worlds import world_data, world_from
 
-RESTART_S: Final = 60.0
-"""How long a check waits for the worker that another one has ended."""
 _ROUND_S: Final = 0.1
 
 
@@ -37,7 +34,6 @@ class ForeignChecks(AbstractContextManager["ForeignChecks"]):
         """Prepare; without third-party plugins no worker is started."""
         self._stage = stage
         self._config = config
-        self._one_at_a_time = threading.Lock()
         self._worker = _worker(registry, config) if registry.foreign else None
 
     @property
@@ -61,8 +57,9 @@ class ForeignChecks(AbstractContextManager["ForeignChecks"]):
     def evaluate(self, check: str, world: World) -> Verdict:
         """Let a check look at a world, and wait for its verdict.
 
-        What it reads is gathered here, with the user's own rights, before its time begins; checks
-        take turns, since they share one process.
+        What it reads is gathered here, with the user's own rights. Checks take turns, since they
+        share one process, and a check's time begins with its turn: one that hangs costs the others
+        nothing but the wait for another process.
 
         Raises:
             ValueError: if there is no such check.
@@ -75,20 +72,16 @@ class ForeignChecks(AbstractContextManager["ForeignChecks"]):
             seen = world_from(world_data(world, reads))
         except Exception as error:  # noqa: BLE001 - as for pfid's own checks: it could not look
             return unknown(world, CHECK_ERROR, f"{type(error).__name__} while it was looked")
-        with self._one_at_a_time:
-            came: list[Verdict] = []
-            done = threading.Event()
+        came: list[Verdict] = []
+        done = threading.Event()
 
-            def take(verdict: Verdict, _error: str) -> None:
-                came.append(verdict)
-                done.set()
+        def take(verdict: Verdict, _error: str) -> None:
+            came.append(verdict)
+            done.set()
 
-            until_s = time.monotonic() + RESTART_S
-            while not host.up and time.monotonic() < until_s:
-                time.sleep(_ROUND_S)
-            host.evaluate_async(check, seen, take)
-            while not done.wait(_ROUND_S):
-                host.expire()
+        host.evaluate_async(check, seen, take)
+        while not done.wait(_ROUND_S):
+            host.expire()
         return came[0]
 
     def __enter__(self) -> Self:

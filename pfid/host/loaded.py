@@ -1,16 +1,10 @@
-"""A third-party plugin as the host knows it, and a question to it that is not answered yet."""
+"""A third-party plugin as the host knows it."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
 
-from pfid.domain.verdict import Verdict
 from pfid.host.plugins import PluginSource
-from pfid.spec.world import World
 from pfid.wire.plugins import CheckInfo
-
-Done = Callable[[Verdict, str], None]
-"""Takes the raw verdict and why the check's own answer was not used ("" if it was)."""
 
 
 class Stage(Enum):
@@ -30,13 +24,3 @@ class Plugin:
     stage: Stage = Stage.LOADING
     checks: dict[str, CheckInfo] = field(default_factory=dict)
     strikes: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Pending:
-    """An evaluation under way, and by when it has to be over."""
-
-    check: str
-    world: World
-    done: Done
-    due_s: float

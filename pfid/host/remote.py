@@ -11,9 +11,10 @@ from dataclasses import replace
 from typing import Final, Protocol
 
 from pfid.domain.gate import Gate, GateState, ProvenTo
-from pfid.host.loaded import Done, Pending, Plugin, Stage
+from pfid.host.loaded import Plugin, Stage
 from pfid.host.plugins import PluginSource, Problem
 from pfid.host.stand_in import NOT_TRIED, nobody, unknown, untried
+from pfid.host.turns import Done, Question, Turns
 from pfid.policy.control_drive import FarEnd
 from pfid.spec.reasons import TIMED_OUT, UNPROVEN
 from pfid.spec.world import World
@@ -79,7 +80,6 @@ class PluginHost:
         self._limits = {name: dict(values) for name, values in limits.items()}
         self._taken = taken
         self._far_end = far_end
-        self._monotonic_s = monotonic_s
         self._on_fault = on_fault
         self._lock = threading.RLock()
         self._settled = threading.Condition(self._lock)
@@ -88,8 +88,8 @@ class PluginHost:
         self._gates: dict[str, Gate] = {}
         self._proving: str | None = None
         self._problems: list[Problem] = []
-        self._pending: dict[int, Pending] = {}
-        self._next_id = 1
+        self._unloaded: set[int] = set()
+        self._turns = Turns(monotonic_s)
 
     def bind(self, post: Post) -> None:
         """Take the way to the worker."""
@@ -157,27 +157,33 @@ class PluginHost:
         return self._plugins[number].source.name if known and number is not None else ""
 
     def evaluate_async(self, check: str, world: World, done: Done) -> None:
-        """Run a proven check over a world. ``done`` is called once, from either thread."""
+        """Run a proven check over a world, when the worker is free for it.
+
+        ``done`` is called once, from either thread: with the check's answer, or for one that ran
+        past its deadline, ended its worker, or waited too long for its turn.
+        """
         with self._lock:
             info = self._info(check)
-            gate = self._gates.get(check)
-            if info is None or gate is None or gate.state is not GateState.PROVEN:
-                verdict = unknown(world, UNPROVEN, "the check is not proven")
-                done(verdict, gate.why if gate is not None else "no such check")
-                return
-            number, self._next_id = self._next_id, self._next_id + 1
-            due_s = self._monotonic_s() + info.deadline_s
-            self._pending[number] = Pending(check, world, done, due_s)
-            order = Evaluate(id=number, check=check, world=world_data(world, info.reads))
-        if not self._send(order):
-            self._give_up([number], "the plugin worker is being started again")
+            if info is not None and self._may_run(check):
+                question = Question(
+                    check=check,
+                    world=world,
+                    data=world_data(world, info.reads),
+                    done=done,
+                    deadline_s=info.deadline_s,
+                    until_s=self._turns.until_s(),
+                )
+                self._turns.wait(question)
+            else:
+                self._refuse(check, world, done)
+        self._ask_next()
 
     def expire(self) -> None:
         """Answer for evaluations past their deadline; called in the loop's cadence."""
-        now_s = self._monotonic_s()
         with self._lock:
-            late = [n for n, p in self._pending.items() if p.due_s <= now_s]
-        self._give_up(late, "the check ran past its deadline")
+            late = list(self._turns.late())
+        for question, why in late:
+            _give_up(question, why)
 
     # What the worker's owner calls.
 
@@ -187,6 +193,7 @@ class PluginHost:
             self._generation = generation
             self._proving = None
             plugins = [(n, p) for n, p in enumerate(self._plugins) if p.stage is not Stage.OUT]
+            self._unloaded = {number for number, _ in plugins}
         for number, plugin in plugins:
             source = plugin.source
             self._send(
@@ -212,6 +219,7 @@ class PluginHost:
         with self._settled:
             self._prove_next()
             self._settled.notify_all()
+        self._ask_next()
 
     def worker_ended(self, generation: int, touching: int | None, cause: str) -> None:
         """The worker is gone. Whoever it was touching did that."""
@@ -221,9 +229,10 @@ class PluginHost:
             if touching is not None and 0 <= touching < len(self._plugins):
                 self._blame(self._plugins[touching], cause)
             self._proving = None
-            lost = list(self._pending)
+            lost = self._turns.lost()
             self._settled.notify_all()
-        self._give_up(lost, f"the plugin worker had to be ended ({cause})")
+        if lost is not None:
+            _give_up(lost, f"the plugin worker had to be ended ({cause})")
 
     # Inside.
 
@@ -236,15 +245,16 @@ class PluginHost:
             self._take_proved(report.gate)
         elif isinstance(report, Evaluated):
             with self._lock:
-                pending = self._pending.pop(report.id, None)
-            if pending is not None:
+                question = self._turns.answered(report.id)
+            if question is not None:
                 if report.error:
-                    self._on_fault(self._owner_of(pending.check), "")
-                pending.done(report.verdict, report.error)
+                    self._on_fault(self._owner_of(question.check), "")
+                question.done(report.verdict, report.error)
 
     def _take_loaded(self, report: Loaded) -> None:
         with self._lock:
             plugin = self._plugins[report.plugin]
+            self._unloaded.discard(report.plugin)
             first_time = plugin.stage is Stage.LOADING
             plugin.stage = Stage.LOADED
             if not first_time:
@@ -325,12 +335,36 @@ class PluginHost:
     def _owner_of(self, check: str) -> str:
         return next((p.source.name for p in self._plugins if check in p.checks), "")
 
-    def _give_up(self, numbers: Sequence[int], why: str) -> None:
-        for number in numbers:
-            with self._lock:
-                pending = self._pending.pop(number, None)
-            if pending is not None:
-                pending.done(unknown(pending.world, TIMED_OUT, why), why)
+    def _ask_next(self) -> None:
+        """Hand the worker the next question, if it has nothing else to do."""
+        refused = []
+        with self._lock:
+            while self._free and (turn := self._turns.next()) is not None:
+                number, asked = turn
+                if not self._may_run(asked.check):
+                    refused.append(self._turns.answered(number) or asked)
+                elif not self._send(Evaluate(id=number, check=asked.check, world=asked.data)):
+                    self._turns.take_back()  # that worker is gone: the next one is asked
+                    break
+        for asked in refused:
+            self._refuse(asked.check, asked.world, asked.done)
+
+    @property
+    def _free(self) -> bool:
+        return self._generation != 0 and not self._unloaded and self._proving is None
+
+    def _may_run(self, check: str) -> bool:
+        gate = self._gates.get(check)
+        return gate is not None and gate.state is GateState.PROVEN
+
+    def _refuse(self, check: str, world: World, done: Done) -> None:
+        gate = self._gates.get(check)
+        verdict = unknown(world, UNPROVEN, "the check is not proven")
+        done(verdict, gate.why if gate is not None else "no such check")
 
     def _send(self, order: Order) -> bool:
         return self._generation != 0 and self._post(encode(order), generation=self._generation)
+
+
+def _give_up(question: Question, why: str) -> None:
+    question.done(unknown(question.world, TIMED_OUT, why), why)

@@ -29,6 +29,7 @@ from pfid.policy.proof import prove, unproven
 from pfid.policy.views import Described
 from pfid.spec.check import AnyCheck
 from pfid.spec.reasons import CHECK_ERROR
+from pfid.spec.world import World
 from pfid.wire.plugins import (
     Beat,
     Evaluate,
@@ -171,19 +172,14 @@ class PluginRunner:
 
     def _evaluate(self, order: Evaluate) -> None:
         held = self._checks.get(order.check)
-        if held is None:
-            return
         world = world_from(order.world)
+        if held is None:  # its plugin loaded in an earlier worker and not in this one
+            self._report(_unanswered(order, world, "the check's plugin could not be loaded again"))
+            return
         got = self._touching(held.plugin, lambda: attempt(held.check, world))
-        unusable = Verdict(
-            outcome=Outcome.UNKNOWN,
-            reason=ReasonCode(CHECK_ERROR),
-            summary="the check's verdict is no plain data",
-            entity=world.subject,
-        )
         self._report_or(
             Evaluated(id=order.id, verdict=got.verdict, error=got.error),
-            Evaluated(id=order.id, verdict=unusable, error=unusable.summary),
+            _unanswered(order, world, "the check's verdict is no plain data"),
         )
 
     def _report_or(self, report: Report, instead: Report) -> None:
@@ -196,6 +192,16 @@ class PluginRunner:
 
     def _report(self, report: Report) -> None:
         self._channel.send(encode(report))
+
+
+def _unanswered(order: Evaluate, world: World, why: str) -> Evaluated:
+    verdict = Verdict(
+        outcome=Outcome.UNKNOWN,
+        reason=ReasonCode(CHECK_ERROR),
+        summary=why,
+        entity=world.subject,
+    )
+    return Evaluated(id=order.id, verdict=verdict, error=why)
 
 
 def _imported(order: Load) -> object:

@@ -1,6 +1,8 @@
 """Proving again replaces the plugin worker; the checks in it go on being evaluated."""
 
 import io
+import os
+import signal
 from queue import SimpleQueue
 
 import pytest
@@ -114,6 +116,23 @@ def test_the_proof_of_a_plugins_check_has_a_time_and_so_does_not_count_as_old(ga
     (gate,) = [g for g in checks.gates if g.check == "one_writer"]
     assert gate.state is GateState.PROVEN
     assert gate.proven_at_s is not None
+
+
+def test_a_check_that_cannot_be_loaded_again_is_answered_for_and_holds_nobody_up(
+    gates, config, tmp_path
+):
+    heard = SimpleQueue()
+    joint = gates.plugins(heard.put)
+    gates.prove(config)
+    (tmp_path / "plugins" / "one_writer.py").write_text("raise RuntimeError('half a copy')\n")
+    os.kill(gates._worker._owner._process.pid, signal.SIGKILL)
+    world = World(subject=CONTROL_SUBJECT, log=FixedLog(log_facts=LogFacts(writers=2)))
+    came = []
+    for _ in range(3):
+        joint.ask("one_writer", CONTROL_SUBJECT.id, world)
+        came.append(heard.get(timeout=60))
+    assert came[-1].verdict.outcome is Outcome.UNKNOWN
+    assert "could not be loaded again" in came[-1].error
 
 
 def test_a_plugin_file_that_was_changed_is_noticed(gates, config, tmp_path):

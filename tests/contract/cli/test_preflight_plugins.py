@@ -86,7 +86,7 @@ def pfid_checks():
         controls=controls,
         limits=Limits(),
         reads=("git",),
-        deadline_s=2.0,
+        deadline_s={deadline_s},
         runbook=__doc__,
     )
 '''
@@ -100,7 +100,14 @@ paths = ["data"]
 
 
 def module(name, *, branch="main", hangs=False, shown=None, stage="PREFLIGHT"):
-    return MODULE.format(name=name, branch=branch, hangs=hangs, stage=stage, shown=shown or branch)
+    return MODULE.format(
+        name=name,
+        branch=branch,
+        hangs=hangs,
+        stage=stage,
+        shown=shown or branch,
+        deadline_s=0.5 if hangs else 60,
+    )
 
 
 class Site:
@@ -216,7 +223,6 @@ def test_one_that_cannot_be_shown_to_fire_is_unknown_until_it_is_optional(toy, s
 
 
 @pytest.mark.full
-@pytest.mark.alone
 def test_one_that_hangs_takes_nobody_with_it(toy, site):
     site.install("branch", module("on_main_branch"))
     site.install("asleep", module("asleep", hangs=True))

@@ -10,6 +10,7 @@ from pfid.domain.verdict import BOX, Verdict
 from pfid.host.plugins import PluginKind, PluginSource
 from pfid.host.registry import Where, discover
 from pfid.host.remote import STRIKES, PluginHost
+from pfid.host.turns import WAIT_MAX_S
 from pfid.policy.control_drive import Shown as SeenOnPage
 from pfid.policy.hysteresis import Settling
 from pfid.spec.check import Stage
@@ -91,6 +92,11 @@ class Bed:
         assert self.host.settled
         return self
 
+    def restart(self, numbers=(0, 1)):
+        self.start()
+        for number in numbers:
+            self.say(Loaded(plugin=number))
+
     def ask(self, check="check_one"):
         self.host.evaluate_async(check, WORLD, lambda v, e: self.done.append((v.reason, e)))
 
@@ -118,11 +124,12 @@ def test_a_verdict_comes_back_to_whoever_asked():
     bed = Bed().ready()
     bed.ask("check_one")
     bed.ask("check_two")
-    first, second = bed.sent(Evaluate)
-    bed.say(Evaluated(id=second.id, verdict=FINE))
+    (first,) = bed.sent(Evaluate)
     bed.say(Evaluated(id=first.id, verdict=FINE, error="x"))
+    _, second = bed.sent(Evaluate)
     bed.say(Evaluated(id=first.id, verdict=FINE))
-    assert bed.done == [("one_run", ""), ("one_run", "x")]
+    bed.say(Evaluated(id=second.id, verdict=FINE))
+    assert bed.done == [("one_run", "x"), ("one_run", "")]
 
 
 @pytest.mark.parametrize("check", ["check_nobody_has", "check_two"])
@@ -148,19 +155,79 @@ def test_past_its_deadline_a_check_is_answered_for_once():
     assert [reason for reason, _ in bed.done] == ["timed_out"]
 
 
-def test_when_the_worker_dies_everybody_waiting_is_answered():
+def test_a_check_that_hangs_takes_nothing_from_the_deadline_of_the_one_behind_it():
+    bed = Bed().ready()
+    bed.ask("check_one")
+    bed.ask("check_two")
+    bed.now_s += REAL.deadline_s + 1
+    bed.host.expire()
+    assert [reason for reason, _ in bed.done] == ["timed_out"]
+    bed.end(touching=0)
+    bed.restart()
+    bed.now_s += REAL.deadline_s - 0.1
+    bed.host.expire()
+    assert len(bed.done) == 1
+    bed.say(Evaluated(id=bed.sent(Evaluate)[-1].id, verdict=FINE))
+    assert [reason for reason, _ in bed.done] == ["timed_out", "one_run"]
+
+
+def test_an_answer_that_comes_late_ends_the_turn_and_is_not_taken():
+    bed = Bed().ready()
+    bed.ask("check_one")
+    bed.ask("check_two")
+    bed.now_s += REAL.deadline_s + 1
+    bed.host.expire()
+    bed.say(Evaluated(id=bed.sent(Evaluate)[0].id, verdict=FINE))
+    assert [o.check for o in bed.sent(Evaluate)] == ["check_one", "check_two"]
+    assert [reason for reason, _ in bed.done] == ["timed_out"]
+
+
+def test_when_the_worker_dies_the_one_it_ran_is_answered_for_and_the_next_worker_has_the_others():
     bed = Bed().ready()
     bed.ask("check_one")
     bed.ask("check_two")
     bed.end(touching=0)
-    assert [reason for reason, _ in bed.done] == ["timed_out", "timed_out"]
+    assert [reason for reason, _ in bed.done] == ["timed_out"]
+    bed.start()
+    assert len(bed.sent(Evaluate)) == 1
+    bed.say(Loaded(plugin=0, checks=(info("check_one"),)))
+    assert len(bed.sent(Evaluate)) == 1
+    bed.say(Loaded(plugin=1, checks=(info("check_two"),)))
+    assert [o.check for o in bed.sent(Evaluate)] == ["check_one", "check_two"]
 
 
-def test_without_a_worker_there_is_an_answer_at_once():
+def test_a_question_that_no_worker_takes_is_asked_of_the_next():
+    bed = Bed().ready()
+    bed.generation += 1  # the worker has ended, and the host has not been told
+    bed.ask()
+    assert bed.sent(Evaluate) == []
+    bed.restart()
+    assert [o.check for o in bed.sent(Evaluate)] == ["check_one"]
+
+
+def test_where_no_worker_comes_there_is_an_answer_all_the_same():
     bed = Bed().ready()
     bed.end(touching=None, cause="crashed")
     bed.ask()
-    assert [reason for reason, _ in bed.done] == ["timed_out"]
+    bed.now_s += WAIT_MAX_S - 0.1
+    bed.host.expire()
+    assert bed.done == []
+    bed.now_s += 0.2
+    bed.host.expire()
+    assert [(reason, "not free" in why) for reason, why in bed.done] == [("timed_out", True)]
+
+
+def test_one_whose_plugin_was_held_back_while_it_waited_is_not_run():
+    bed = Bed().ready()
+    for _ in range(STRIKES - 1):
+        bed.end(touching=0)
+        bed.restart()
+    bed.ask("check_two")
+    bed.ask("check_one")
+    bed.end(touching=0)
+    bed.restart(numbers=(1,))
+    assert [o.check for o in bed.sent(Evaluate)] == ["check_two"]
+    assert [reason for reason, _ in bed.done] == ["timed_out", "unproven"]
 
 
 def test_after_a_restart_the_same_plugins_are_loaded_and_stay_proven():
