@@ -6,18 +6,16 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeVar, cast
 
-from pfid.analysis.length_input import (
-    ARROW,
+from pfid.analysis.length_input import ARROW, PARQUET, read_lengths, read_sources
+from pfid.analysis.length_records import Records, records_of
+from pfid.analysis.length_sources import Sources, sorted_sources
+from pfid.analysis.length_values import (
     LENGTH_FIELDS,
-    PARQUET,
     SOURCE_FIELDS,
     Columns,
     Fields,
     LengthsError,
-    read_lengths,
-    read_sources,
 )
-from pfid.analysis.length_records import Records, records_of
 
 Found = TypeVar("Found")
 STDIN: Final = "-"
@@ -37,7 +35,7 @@ def load_lengths(name: str, fields: Fields) -> Columns:
 
 
 def load_records(
-    name: str, fields: Fields, *, longest: int | None, sources: tuple[str, ...] | None = None
+    name: str, fields: Fields, *, longest: int | None, sources: Sources | None = None
 ) -> Records:
     """Read lengths as the records of a data set, none longer than ``longest``.
 
@@ -59,7 +57,7 @@ def load_records(
         raise LengthsError(f"{name}: {error}") from error
 
 
-def load_sources(name: str, fields: Fields) -> tuple[str, ...]:
+def load_sources(name: str, fields: Fields) -> Sources:
     """Read one source a record.
 
     Raises:
@@ -139,12 +137,20 @@ def _arrow_columns(table: Any, fields: Fields) -> Columns:
     return Columns(lengths=column.cast("int64").to_numpy(), sources=sources)
 
 
-def _arrow_names(table: Any, name: str) -> tuple[str, ...]:
-    values = table.column(name).to_pylist()
-    wrong = next((n for n, v in enumerate(values, 1) if v is None or v == ""), None)
-    if wrong is not None:
+def _arrow_names(table: Any, name: str) -> Sources:
+    import pyarrow as pa
+
+    column = table.column(name).combine_chunks()
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    column = column.dictionary_encode()
+    names = ["" if v is None else str(v) for v in column.dictionary.to_pylist()]
+    codes = column.indices.fill_null(-1).to_numpy()
+    if column.null_count or "" in names:
+        empty = {-1} | {number for number, one in enumerate(names) if not one}
+        wrong = next(n for n, code in enumerate(codes.tolist(), 1) if code in empty)
         raise LengthsError(f"record {wrong} in {name!r}: nothing names no source")
-    return tuple(str(v) for v in values)
+    return sorted_sources(names, codes)
 
 
 def _chosen(table: Any, asked: str | None, usual: Sequence[str]) -> str:

@@ -5,12 +5,13 @@ sorted, shuffled and reduced as one thing: the largest number of a micro-batch h
 ten million records cost 80 MB an order.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
+
+from pfid.analysis.length_sources import Sources
 
 Words = NDArray[np.uint64]
 Ints = NDArray[np.int64]
@@ -54,13 +55,13 @@ class Records:
 
 
 def records_of(
-    lengths: Ints, sources: Sequence[str] | None = None, *, longest: int | None = None
+    lengths: Ints, sources: Sources | None = None, *, longest: int | None = None
 ) -> Records:
     """Put lengths and sources together.
 
     Args:
         lengths: tokens of each record, at least 1.
-        sources: name of each record's source.
+        sources: of the records, in their order.
         longest: truncate to so many tokens, as a trainer does; None for as they are.
 
     Raises:
@@ -78,10 +79,11 @@ def records_of(
         return Records(words=cut.astype(np.uint64))
     if len(sources) != len(lengths):
         raise ValueError(f"there are {len(lengths)} lengths and {len(sources)} sources")
-    names, codes = np.unique(np.asarray(sources, dtype=np.str_), return_inverse=True)
-    bits = max(1, (len(names) - 1).bit_length())
-    words = (cut.astype(np.uint64) << np.uint64(bits)) | codes.astype(np.uint64)
-    return Records(words=words, source_bits=bits, sources=tuple(str(n) for n in names))
+    bits = max(1, (len(sources.names) - 1).bit_length())
+    words = cut.astype(np.uint64)
+    words <<= np.uint64(bits)
+    words |= sources.codes.astype(np.uint64)
+    return Records(words=words, source_bits=bits, sources=sources.names)
 
 
 def shuffled_rows(words: Words, row: int, rng: np.random.Generator) -> Words:

@@ -8,9 +8,9 @@ import click
 
 from pfid.adapters.length_files import load_records, load_sources
 from pfid.analysis.length_distribution import distribution_of
-from pfid.analysis.length_input import Fields
 from pfid.analysis.length_orders import Order, bucket_sizes, compare
 from pfid.analysis.length_records import Records
+from pfid.analysis.length_values import Fields
 from pfid.analysis.logit_chunks import DTYPE_BYTES, LogitChunks, size_chunks
 from pfid.analysis.scaling import ScalingFit, Timing, fit, of_terms
 from pfid.cli.lengths_report import Lengths, lengths_json, print_lengths

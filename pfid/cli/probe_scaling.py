@@ -7,8 +7,8 @@ from typing import Any
 import click
 
 from pfid.adapters.length_files import load_records
-from pfid.analysis.length_input import Fields
 from pfid.analysis.length_orders import Order, order_cost
+from pfid.analysis.length_values import Fields
 from pfid.analysis.regime import Regime, read_regime
 from pfid.analysis.scaling import ScalingFit, fit
 from pfid.analysis.shape_weighting import weigh

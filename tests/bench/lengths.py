@@ -12,12 +12,23 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import TextIO
 
 import numpy as np
 from limits import Limits
 
 ROUNDS = 3
-SWEEPS = ((1_000_000, 3.0, 1.5e9), (10_000_000, 30.0, 1.5e9))
+SWEEPS = ((1_000_000, 3.0, 1.5e9, ROUNDS), (10_000_000, 30.0, 1.5e9, 1))
+KINDS = (
+    ".npy",
+    ".npy with sources",
+    "text",
+    "JSON",
+    "JSON lines with sources",
+    "JSON records with sources",
+    "JSON columns with sources",
+)
+SOURCES = ("web", "the-stack/python", "books", "arxiv", "stackexchange", "news", "wikipedia.en")
 EPOCH = 1_000_000
 BATCH = 8
 PEER = """
@@ -68,10 +79,11 @@ def main() -> int:
         held = []
         head = ("", "s", "CPU s", "RSS MB", "limit s, MB")
         print(f"{head[0]:44}{head[1]:>8}{head[2]:>8}{head[3]:>8}  {head[4]}")
-        for count, limit_s, limit_bytes in SWEEPS:
-            for kind in (".npy", ".npy with sources", "text", "JSON"):
-                command = _written(folder, count, kind)
-                took = min(_measured(command) for _ in range(ROUNDS))
+        for count, limit_s, limit_bytes, rounds in SWEEPS:
+            for kind in KINDS:
+                path, command = _written(folder, count, kind)
+                took = min(_measured(command) for _ in range(rounds))
+                path.unlink()
                 bounds = f"{limit_s:g}, {limit_bytes / 1e6:.0f}"
                 label = f"{count:,} lengths, {kind}"
                 print(f"{label:44}{took[0]:8.2f}{took[1]:8.2f}{took[2] / 1e6:8.0f}  {bounds}")
@@ -83,25 +95,39 @@ def main() -> int:
     return limits.status()
 
 
-def _written(folder: Path, count: int, kind: str) -> list[str]:
-    """Files of that many lengths, and the command that reads them."""
+def _written(folder: Path, count: int, kind: str) -> tuple[Path, list[str]]:
+    """A file of that many lengths, and the command that reads it."""
     rng = np.random.default_rng(7)
     lengths = np.minimum(rng.lognormal(6, 1, count).astype(np.int64) + 1, 8_192)
-    path = folder / f"lengths-{count}-{kind.split(maxsplit=1)[0].strip('.')}"
+    sources = rng.integers(0, len(SOURCES), count)
+    path = folder / ("lengths.npy" if kind.startswith(".npy") else "lengths")
+    more = []
     if kind.startswith(".npy"):
-        np.save(path.with_suffix(".npy"), lengths)
-        path = path.with_suffix(".npy")
+        np.save(path, lengths)
+        if kind.endswith("sources"):
+            np.save(folder / "sources.npy", sources)
+            more = ["--sources", str(folder / "sources.npy")]
     elif kind == "text":
         lengths.tofile(path, sep="\n")
     else:
-        path.write_text(json.dumps(lengths.tolist()))
-    more = []
-    if kind.endswith("sources"):
-        sources = folder / f"sources-{count}.npy"
-        np.save(sources, rng.integers(0, 7, count))
-        more = ["--sources", str(sources)]
+        with path.open("w") as file:
+            _write_json(file, kind, lengths.tolist(), [SOURCES[one] for one in sources])
     pfid = [sys.executable, "-P", "-m", "pfid", "probe", "lengths", str(path), "--sweep", "--json"]
-    return [*pfid, "--batch", "2", "--accumulation", "8", *more]
+    return path, [*pfid, "--batch", "2", "--accumulation", "8", *more]
+
+
+def _write_json(file: TextIO, kind: str, lengths: list[int], sources: list[str]) -> None:
+    """Write lengths alone, records in a list or by the line, or columns."""
+    if kind == "JSON":
+        json.dump(lengths, file)
+    elif kind.startswith("JSON columns"):
+        json.dump({"length": lengths, "source": sources}, file)
+    else:
+        begin, between, end = ("", "\n", "\n") if "lines" in kind else ("[", ", ", "]")
+        for number, (length, source) in enumerate(zip(lengths, sources, strict=True)):
+            record = f'{{"id": {number}, "length": {length}, "source": "{source}"}}'
+            file.write((between if number else begin) + record)
+        file.write(end)
 
 
 def _measured(command: list[str]) -> tuple[float, float, int]:

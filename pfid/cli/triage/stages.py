@@ -6,8 +6,8 @@ from functools import cached_property
 from pathlib import Path
 
 from pfid.adapters.length_files import load_records
-from pfid.analysis.length_input import Fields
 from pfid.analysis.length_orders import Order, order_cost
+from pfid.analysis.length_values import Fields
 from pfid.analysis.mask_structure import attention_judged, read_masks
 from pfid.analysis.regime import read_regime
 from pfid.analysis.scaling import ScalingFit, fit

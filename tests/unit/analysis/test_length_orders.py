@@ -9,6 +9,7 @@ import pytest
 from pfid.analysis.length_distribution import distribution_of
 from pfid.analysis.length_orders import Order, bucket_sizes, compare, order_cost, seeds_for
 from pfid.analysis.length_records import records_of
+from pfid.analysis.length_sources import sources_of
 from pfid.analysis.padding import shuffled
 
 CASE = Path(__file__).resolve().parents[4] / "shared" / "cases" / "padding-waste-real-lengths"
@@ -32,7 +33,9 @@ def test_a_public_data_set_comes_out_with_its_published_figures():
 
 
 def test_the_orders_of_the_playbooks_table_come_in_its_order():
-    records = records_of(np.random.default_rng(3).integers(1, 900, 5_001), ["a", "b", "c"] * 1_667)
+    records = records_of(
+        np.random.default_rng(3).integers(1, 900, 5_001), sources_of("abc" * 1_667)
+    )
     found = list(compare(records, 2, 4, buckets=bucket_sizes(5_001, 2, sweep=False)))
     assert [(o.order, o.bucket) for o in found] == [
         (Order.AS_IS, None),
@@ -49,7 +52,7 @@ def test_the_orders_of_the_playbooks_table_come_in_its_order():
 
 
 def test_a_batch_of_more_than_there_is_takes_all():
-    records = records_of(np.array([5, 9, 1]), ["a", "b", "a"])
+    records = records_of(np.array([5, 9, 1]), sources_of("aba"))
     found = list(compare(records, 10**12, 10**12, buckets=[10**12]))
     assert {o.cost.batches for o in found} == {1}
     assert order_cost(records, 10**12, Order.SORTED).cost.waste == pytest.approx(1 - 15 / 27)

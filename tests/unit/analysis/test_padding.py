@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pfid.analysis.length_records import LengthError, Records, records_of, shuffled_rows
+from pfid.analysis.length_sources import sources_of
 from pfid.analysis.padding import bucketed, padding_cost, roots_per_window, shuffled, tight
 
 lengths_lists = st.lists(st.integers(1, 999), min_size=1, max_size=60)
@@ -44,7 +45,7 @@ def test_a_batch_is_padded_to_its_longest_and_a_short_one_to_its_own():
 def test_the_cost_equals_a_slow_count(lengths, batch, sources):
     parts = batches(lengths, batch)
     padded = sum(max(p) * len(p) for p in parts)
-    named = None if sources is None else sources[: len(lengths)]
+    named = None if sources is None else sources_of(sources[: len(lengths)])
     cost = padding_cost(records_of(np.array(lengths), named), batch)
     assert cost.waste == pytest.approx(1 - sum(lengths) / padded)
     assert cost.zero_pad_share == pytest.approx(sum(min(p) == max(p) for p in parts) / len(parts))
@@ -119,7 +120,9 @@ def test_no_order_pads_less_than_the_tight_pairing_where_batches_are_whole(lengt
 def test_diversity_is_flat_in_bucket_size_once_micro_batches_are_mixed():
     lengths = np.sort(skewed())
     quarters = np.digitize(lengths, np.quantile(lengths, [0.25, 0.5, 0.75]))
-    records = records_of(lengths, [str(q) for q in quarters])  # its length tells a record's source
+    records = records_of(
+        lengths, sources_of(str(q) for q in quarters)
+    )  # its length tells a record's source
     ordered = tight(records, 2)
     roots = [roots_per_window(bucketed(ordered, k, 1), 2, 8, mix_seed=1) for k in (2, 32, 512)]
     assert max(roots) - min(roots) < 0.15
@@ -132,7 +135,7 @@ def test_diversity_is_flat_in_bucket_size_once_micro_batches_are_mixed():
     accumulation=st.integers(1, 4),
 )
 def test_roots_equal_a_slow_count(sources, batch, accumulation):
-    records = records_of(np.ones(len(sources), dtype=np.int64), sources)
+    records = records_of(np.ones(len(sources), dtype=np.int64), sources_of(sources))
     parts = batches(sources, batch)
     whole = len(parts) // accumulation * accumulation
     windows = [parts[i : i + accumulation] for i in range(0, whole, accumulation)]
@@ -143,7 +146,7 @@ def test_roots_equal_a_slow_count(sources, batch, accumulation):
 
 def test_records_of_one_length_are_not_paired_by_source():
     sources = ["a"] * 500 + ["b"] * 500
-    ordered = tight(records_of(np.full(1_000, 7, dtype=np.int64), sources), 2)
+    ordered = tight(records_of(np.full(1_000, 7, dtype=np.int64), sources_of(sources)), 2)
     pairs = ordered.words.reshape(-1, 2)
     mixed = np.count_nonzero(pairs[:, 0] != pairs[:, 1]) / 500
     assert 0.4 < mixed < 0.6
@@ -152,7 +155,7 @@ def test_records_of_one_length_are_not_paired_by_source():
 def test_without_sources_or_a_whole_window_there_is_no_figure():
     plain = records_of(np.array([1, 2, 3, 4]))
     assert roots_per_window(plain, 2, 1) is None
-    assert roots_per_window(records_of(np.array([1, 2]), ["a", "b"]), 1, 3) is None
+    assert roots_per_window(records_of(np.array([1, 2]), sources_of("ab")), 1, 3) is None
 
 
 @pytest.mark.parametrize("length", [0, -1, 1 << 31])
@@ -167,7 +170,7 @@ def test_nothing_to_pad_is_refused():
     with pytest.raises(ValueError, match="batch >= 1"):
         padding_cost(records_of(np.array([1])), 0)
     with pytest.raises(ValueError, match="2 lengths and 1 sources"):
-        records_of(np.array([1, 2]), ["a"])
+        records_of(np.array([1, 2]), sources_of("a"))
 
 
 def test_truncation_comes_before_everything():
@@ -176,7 +179,7 @@ def test_truncation_comes_before_everything():
 
 def test_many_sources_and_long_records_fit_into_one_word():
     names = [f"s{n}" for n in range(5_000)]
-    records = records_of(np.full(5_000, (1 << 31) - 1), names)
+    records = records_of(np.full(5_000, (1 << 31) - 1), sources_of(names))
     assert set(islice(records.lengths.tolist(), 3)) == {(1 << 31) - 1}
     assert isinstance(tight(records, 2), Records)
     assert sorted(tight(records, 2).words) == sorted(records.words)
