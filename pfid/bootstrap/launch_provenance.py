@@ -185,7 +185,7 @@ def _with_observations(manifest: Manifest, file: Path) -> tuple[Mapping[str, Fie
     from pfid.bootstrap.run_observations import heard_in
 
     heard, bad = heard_in(file)
-    return with_heard(manifest.fields, heard), bad
+    return with_heard(manifest.fields, heard, manifest.expected), bad
 
 
 def _with_steps(

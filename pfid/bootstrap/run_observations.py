@@ -33,6 +33,8 @@ def _heard(pair: Pair) -> Heard:
         configured=None if pair.configured is None else _said(pair.configured),
         observed=tuple(_said(o) for o in pair.observed),
         refused=tuple(_said(o) for o in pair.refused),
+        assigners=pair.assigners,
+        observers=frozenset(o.process for o in pair.observed),
     )
 
 

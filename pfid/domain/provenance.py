@@ -199,6 +199,8 @@ class Field(Struct, frozen=True, kw_only=True):
         observed_by: who saw.
         refused: what the assigning process claims to have seen of its own value.
         conflicting: whether different processes observed different values.
+        self_observed: the field that is to show this one's consequence, where nobody observed it
+            but the processes that assigned this value: it is no pair.
     """
 
     requested: Any = None
@@ -209,6 +211,7 @@ class Field(Struct, frozen=True, kw_only=True):
     observed_by: Source | None = None
     refused: Any = None
     conflicting: bool = False
+    self_observed: str | None = None
 
 
 class Ending(Struct, frozen=True, kw_only=True):

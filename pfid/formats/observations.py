@@ -8,6 +8,8 @@ from typing import Any, Final
 import msgspec
 
 MAX_LINE_BYTES: Final = 64 * 1024
+Process = tuple[int, int | None]
+"""Pid and start: a reused pid is another process."""
 
 
 class Kind(Enum):
@@ -39,7 +41,7 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
     rank: int | None = None
 
     @property
-    def process(self) -> tuple[int, int | None]:
+    def process(self) -> Process:
         """Which process wrote it."""
         return self.pid, self.started
 
@@ -66,6 +68,7 @@ class Pair:
         configured: the last assignment, None if there is none.
         observed: what other processes saw, in the order of the file.
         refused: what the assigning process itself claims to have seen.
+        assigners: every process that assigned a value.
     """
 
     key: str
@@ -73,6 +76,7 @@ class Pair:
     configured: Observation | None
     observed: tuple[Observation, ...]
     refused: tuple[Observation, ...]
+    assigners: frozenset[Process]
 
 
 _decoder: Final = msgspec.json.Decoder(Observation)
@@ -110,7 +114,7 @@ def _pair(key: str, group: Sequence[Observation]) -> Pair:
     assigned = [o for o in group if o.kind is Kind.CONFIGURED]
     seen = [o for o in group if o.kind is Kind.OBSERVED]
     last = assigned[-1] if assigned else None
-    own = {o.process for o in assigned}
+    own = frozenset(o.process for o in assigned)
     refused = tuple(o for o in seen if o.process in own)
     observed = tuple(o for o in seen if o.process not in own)
     return Pair(
@@ -119,6 +123,7 @@ def _pair(key: str, group: Sequence[Observation]) -> Pair:
         configured=last,
         observed=observed,
         refused=refused,
+        assigners=own,
     )
 
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from pfid.domain.provenance import Field, Manifest
 from pfid.policy.asked import asked_of, is_implementation
-from pfid.policy.provenance_pairs import rule_of
+from pfid.policy.provenance_pairs import PairRule, rule_of
 from pfid.policy.timed_steps import timed_steps
 
 FALLBACK_FACTOR: Final = 3.0
@@ -20,6 +20,10 @@ LAUNCHES: Final = "launches."
 _ZERO: Final = (
     "no difference is what a flag that never took gives as well: count launches "
     "(`pfid trace --run`) and observe them as launches.*"
+)
+_OWN: Final = (
+    "seen by the process that assigned the value alone: observe it in another one, or have the "
+    "value asked for by [provenance.requested] of the spec instead of by that process"
 )
 _FEW: Final = 5
 """Fewer steps are no distribution."""
@@ -33,7 +37,7 @@ class Standing(Enum):
     INTENT_ONLY = "intent_only"
     """Nobody saw a consequence: a settings dump alone is decorative."""
     SELF_OBSERVED = "self_observed"
-    """Only the process that assigned the value saw it: a value compared with itself."""
+    """Only the process that assigned the value saw a consequence: refused as a pair."""
     DECISION = "decision"
     """Rightly unpaired: its consequence is a decision, not a measurement."""
 
@@ -117,19 +121,28 @@ def _pair(name: str, field: Field, manifest: Manifest) -> tuple[str, Any, Standi
     seen = manifest.fields.get(rule.observed, Field())
     if seen.observed is None and seen.observed_by is None:
         if seen.refused is not None:
-            return rule.observed, seen.refused, Standing.SELF_OBSERVED, rule.hint
+            hint = f"{_OWN}: {rule.hint}"
+            return rule.observed, seen.refused, Standing.SELF_OBSERVED, hint
         return rule.observed, None, Standing.INTENT_ONLY, rule.hint
-    values = (
-        seen.observed if seen.conflicting and isinstance(seen.observed, list) else [seen.observed]
-    )
+    standing, why = _held_against(rule, field, seen)
+    if standing is Standing.PAIRED and _says_nothing(rule.observed, seen.observed, manifest.fields):
+        standing, why = Standing.INTENT_ONLY, _ZERO
+    return rule.observed, seen.observed, standing, why
+
+
+def _held_against(rule: PairRule, field: Field, seen: Field) -> tuple[Standing, str]:
+    """A configured field and the field that shows its consequence, of which something is known."""
+    several = seen.conflicting and isinstance(seen.observed, list)
+    values = seen.observed if several else [seen.observed]
     claimed = field.resolved if field.requested is None else field.requested
     why = next((w for value in values if (w := rule.contradicts(claimed, value))), "")
-    if not why and seen.observed is None:
-        return rule.observed, None, Standing.INTENT_ONLY, rule.hint
-    if not why and _says_nothing(rule.observed, seen.observed, manifest.fields):
-        return rule.observed, seen.observed, Standing.INTENT_ONLY, _ZERO
-    standing = Standing.CONTRADICTED if why else Standing.PAIRED
-    return rule.observed, seen.observed, standing, why
+    if why:
+        return Standing.CONTRADICTED, why
+    if seen.observed is None:
+        return Standing.INTENT_ONLY, rule.hint
+    if field.self_observed == rule.observed:
+        return Standing.SELF_OBSERVED, _OWN
+    return Standing.PAIRED, ""
 
 
 def _says_nothing(name: str, value: Any, fields: Mapping[str, Field]) -> bool:

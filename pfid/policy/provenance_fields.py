@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from pfid.domain.provenance import Field, Source
 from pfid.policy.masking import mask_value
+from pfid.policy.provenance_pairs import rule_of
 
 STANDARD: Final = (
     "attn_implementation",
@@ -51,12 +52,16 @@ class Heard(Struct, frozen=True, kw_only=True):
         configured: the last assignment; None if there is none.
         observed: by processes that did not assign it.
         refused: by the process that assigned it.
+        assigners: every process that assigned it, by pid and start.
+        observers: every process that observed it, without those.
     """
 
     key: str
     configured: Said | None
     observed: tuple[Said, ...]
     refused: tuple[Said, ...]
+    assigners: frozenset[tuple[int, int | None]] = frozenset()
+    observers: frozenset[tuple[int, int | None]] = frozenset()
 
 
 def always_there(expected: Mapping[str, str]) -> tuple[str, ...]:
@@ -93,16 +98,36 @@ def at_launch(
     return fields
 
 
-def with_heard(fields: Mapping[str, Field], heard: Iterable[Heard]) -> dict[str, Field]:
-    """Fill the columns with what the run's processes said."""
+def with_heard(
+    fields: Mapping[str, Field],
+    heard: Iterable[Heard],
+    expected: Mapping[str, str] | None = None,
+) -> dict[str, Field]:
+    """Fill the columns with what the run's processes said.
+
+    Args:
+        fields: as they stand.
+        heard: what was said, once a key.
+        expected: the spec's own pairs.
+    """
     filled = dict(fields)
-    for said in heard:
+    by_key = {said.key: said for said in heard}
+    for said in by_key.values():
         if said.key.startswith(RESOLVED):
             name = said.key.removeprefix(RESOLVED)
             filled[name] = _with_resolved(filled.get(name, Field()), said)
         else:
             filled[said.key] = _with_pair(filled.get(said.key, Field()), said)
+    for said in by_key.values():
+        pair = rule_of(said.key, expected or {}).observed
+        if pair in by_key and _by_itself(said, by_key[pair]):
+            filled[said.key] = replace(filled[said.key], self_observed=pair)
     return filled
+
+
+def _by_itself(assigned: Heard, seen: Heard) -> bool:
+    """Whether nobody but those who assigned a value saw what is to show its consequence."""
+    return bool(seen.observers) and seen.observers <= assigned.assigners
 
 
 def with_observed(fields: Mapping[str, Field], name: str, said: Said) -> dict[str, Field]:

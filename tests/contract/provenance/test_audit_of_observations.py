@@ -77,6 +77,34 @@ def test_a_worker_without_the_configured_template_fails(audited, template, statu
     assert (rows["template.sha256"]["standing"], came) == (standing, status)
 
 
+CUT = "observe('truncation', {'longest': 7})"
+NORMS = "observe_adapter(adapter(0.5))"
+
+
+@pytest.mark.parametrize(
+    ("parent", "worker", "field", "standing"),
+    [
+        (f"configured('max_seq_len', 8); {CUT}", "True", "max_seq_len", "self_observed"),
+        (f"configured('max_seq_len', 8); {CUT}", CUT, "max_seq_len", "paired"),
+        ("configured('max_seq_len', 8)", CUT, "max_seq_len", "paired"),
+        (CUT, "configured('max_seq_len', 8)", "max_seq_len", "paired"),
+        (f"configured('adapter.rank', 4); {NORMS}", "True", "adapter.rank", "self_observed"),
+        ("True", f"configured('adapter.rank', 4) and {NORMS}", "adapter.rank", "self_observed"),
+        (
+            f"configured('adapter.rank', 4); {NORMS}",
+            f"configured('adapter.rank', 4) and {NORMS}",
+            "adapter.rank",
+            "self_observed",
+        ),
+    ],
+)
+def test_whoever_assigned_a_value_is_no_witness_of_its_consequence(
+    audited, parent, worker, field, standing
+):
+    rows, status = audited(parent, worker)
+    assert (rows[field]["standing"], status) == (standing, 0)
+
+
 def test_a_tower_that_settled_on_another_attention_than_the_model_fails(audited):
     settled = "Config('flex', text_config=Config('flex'), vision_config=Config('eager'))"
     rows, status = audited("configured('attn_implementation', 'flex')", f"observe_model({settled})")

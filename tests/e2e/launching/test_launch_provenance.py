@@ -89,6 +89,7 @@ def test_no_repository_and_no_interpreter_are_reasons_and_every_key_is_there(use
     assert said["fields"]["attn_implementation"] == {
         "requested": None, "resolved": None, "observed": None, "refused": None,
         "requested_by": None, "resolved_by": None, "observed_by": None, "conflicting": False,
+        "self_observed": None,
     }  # fmt: skip
     assert said["end"]["exit_code"] == 0
 

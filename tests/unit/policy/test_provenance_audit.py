@@ -125,6 +125,21 @@ def test_a_value_that_only_its_own_process_saw_is_no_pair():
     assert "worker" in found.why
 
 
+def test_a_consequence_of_another_name_that_only_the_assigning_process_saw_is_no_pair():
+    fields = {
+        "adapter.rank": Field(requested=64, self_observed="adapter.norm"),
+        "adapter.alpha": Field(requested=128),
+        "adapter.norm": Field(observed={"n": 2, "zero": 0, "min": 1.0, "max": 3.0}),
+    }
+    found = rows(**{name.replace(".", "__"): field for name, field in fields.items()})
+    assert found["adapter.rank"].standing is Standing.SELF_OBSERVED
+    assert "[provenance.requested]" in found["adapter.rank"].why
+    assert found["adapter.alpha"].standing is Standing.PAIRED
+    fields["adapter.norm"] = Field(observed={"n": 2, "zero": 2, "min": 0.0, "max": 0.0})
+    found = rows(**{name.replace(".", "__"): field for name, field in fields.items()})
+    assert found["adapter.rank"].standing is Standing.CONTRADICTED
+
+
 def test_null_that_somebody_observed_contradicts_a_value_and_is_no_measurement():
     by = Source(kind="process", pid=2)
     found = row(
