@@ -1,5 +1,7 @@
 """The installed pfid as a user runs it, in a place of its own."""
 
+import contextlib
+import ctypes
 import json
 import os
 import signal
@@ -15,6 +17,37 @@ import pytest
 ALONE = frozenset({"test_real_fallback.py", "test_real_trainer.py"})
 """Files whose tests time real steps, and so want the machine for themselves."""
 TRAINING = Path(__file__).resolve().parent / "training"
+
+
+PTRACE_DETACH, PTRACE_SEIZE, PTRACE_INTERRUPT = 17, 0x4206, 0x4207
+WAIT_ALL = 0x40000000
+
+
+def ptrace(request: int, thread: int) -> None:
+    """One request of ptrace(2) that takes no more than the thread it is about."""
+    call = ctypes.CDLL(None, use_errno=True).ptrace
+    call.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
+    if call(request, thread, None, None) == -1:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number), f"ptrace {request:#x} of {thread}")
+
+
+@contextlib.contextmanager
+def one_thread_stands_still(thread: int) -> Iterator[None]:
+    """That thread makes no step, as in a call that never returns; all others of its process do.
+
+    The first thread of a process has the process's number.
+    """
+    ptrace(PTRACE_SEIZE, thread)
+    ptrace(PTRACE_INTERRUPT, thread)
+    os.waitpid(thread, WAIT_ALL)
+    state = Path(f"/proc/{thread}/stat").read_text().rpartition(")")[2].split()[0]
+    assert state == "t", f"thread {thread} was not stopped: {state}"
+    try:
+        yield
+    finally:
+        with contextlib.suppress(ProcessLookupError):  # it has been killed meanwhile
+            ptrace(PTRACE_DETACH, thread)
 
 
 class Place:
@@ -126,6 +159,12 @@ def place(tmp_path: Path, compiled: Path) -> Iterator[Place]:
     it = Place(tmp_path, compiled)
     yield it
     it.close()
+
+
+@pytest.fixture
+def standing_still() -> Callable[[int], contextlib.AbstractContextManager[None]]:
+    """Have one thread of a process stand still while the others go on."""
+    return one_thread_stands_still
 
 
 @pytest.fixture

@@ -223,6 +223,18 @@ class Box:
         """The daemon's process, as the container counts; 0 if there is none."""
         return int(self.show("pfid.service", "MainPID"))
 
+    def from_outside(self, pid: int) -> int:
+        """The number that a process of the container has on this machine."""
+        here = Path(f"/proc/{self.leader}/ns/pid").readlink()
+        for status in Path("/proc").glob("[0-9]*/status"):
+            with contextlib.suppress(OSError):
+                if status.with_name("ns").joinpath("pid").readlink() == here:
+                    (line,) = (s for s in status.read_text().splitlines() if s[:6] == "NSpid:")
+                    _, outside, *_, inside = line.split()
+                    if int(inside) == pid:
+                        return int(outside)
+        pytest.fail(f"process {pid} of the container is nowhere on this machine")
+
     def journal(self, *arguments: str) -> str:
         """What the unit and systemd said."""
         command = ("journalctl", "--no-pager", "--output=short-monotonic", "-b", *arguments)

@@ -1,6 +1,8 @@
 """The unit under a real systemd: start, reload, watchdog, stop; and nothing the sandbox refuses."""
 
+import contextlib
 import json
+import os
 
 import pytest
 
@@ -20,6 +22,12 @@ time.sleep(6)
 raise RuntimeError("too late to be of use")
 """
 PLUGINS = "/etc/pfid/plugins"
+PYTHON = "/opt/pfid/bin/python"
+PAGE = (
+    "import urllib.request as u; print(u.urlopen('http://127.0.0.1:19866/metrics').read().decode())"
+)
+WAIT_ALL = 0x40000000
+TIMEOUT = "Watchdog timeout"
 
 
 def said_since_start(box):
@@ -128,27 +136,56 @@ def test_a_configuration_it_refuses_is_not_tried_again_and_again(box):
         box.root("systemctl", "start", UNIT)
 
 
-def test_the_watchdog_restarts_a_daemon_that_stands_still(box):
+@pytest.fixture
+def watched_closely(box):
+    """The box with a daemon that is to be heard every four seconds."""
     quick = f"/run/systemd/system/{UNIT}.d/quick.conf"
-    box.write(quick, "[Service]\nWatchdogSec=4\n")
+    box.write(quick, "[Service]\nWatchdogSec=4\nRestartSec=1\n")
     box.root("systemctl", "daemon-reload")
     box.root("systemctl", "restart", UNIT)
-    try:
-        pid = box.main_pid()
-        before = int(box.show(UNIT, "NRestarts"))
-        box.root("kill", "-STOP", str(pid))
-        state = lambda: box.read(f"/proc/{pid}/stat").rpartition(")")[2].split()[0]  # noqa: E731
-        box.until("the fault, delivered", lambda: state() == "T", 3)
-        box.until("a restart", lambda: int(box.show(UNIT, "NRestarts")) > before, 60)
-        box.until("READY", lambda: box.show(UNIT, "ActiveState") == "active", 60)
-        assert box.main_pid() != pid
-        said = box.journal("-u", UNIT)
-        assert "Watchdog timeout" in said
-        assert "Current thread" in said or "Thread 0x" in said, "no stacks in the journal"
-    finally:
-        box.root("rm", "-f", quick)
-        box.root("systemctl", "daemon-reload")
-        box.root("systemctl", "restart", UNIT)
+    yield box
+    box.root("rm", "-f", quick)
+    box.root("systemctl", "daemon-reload")
+    box.root("systemctl", "restart", UNIT)
+
+
+def restarted(box, before):
+    """Whether the daemon has been started once more since, and is ready."""
+    again = int(box.show(UNIT, "NRestarts")) > before
+    return again and box.show(UNIT, "ActiveState") == "active"
+
+
+def test_the_watchdog_restarts_a_daemon_that_stands_still(watched_closely):
+    box = watched_closely
+    pid, before = box.main_pid(), int(box.show(UNIT, "NRestarts"))
+    box.root("kill", "-STOP", str(pid))
+    state = lambda: box.read(f"/proc/{pid}/stat").rpartition(")")[2].split()[0]  # noqa: E731
+    box.until("the fault, delivered", lambda: state() == "T", 60)
+    box.until("a restart", lambda: restarted(box, before), 60)
+    assert box.main_pid() != pid
+    said = box.journal("-u", UNIT)
+    assert TIMEOUT in said
+    assert "Current thread" in said or "Thread 0x" in said, "no stacks in the journal"
+
+
+def test_what_goes_on_beside_a_loop_that_stands_still_does_not_speak_for_it(
+    watched_closely, standing_still
+):
+    box = watched_closely
+    pid, before = box.main_pid(), int(box.show(UNIT, "NRestarts"))
+    timeouts = box.journal("-u", UNIT).count(TIMEOUT)
+    loop = box.from_outside(pid)
+
+    def another():
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(loop, WAIT_ALL | os.WNOHANG)  # its end is told to who holds it first
+        return restarted(box, before)
+
+    with standing_still(loop):
+        assert "pfid_time_seconds" in box.root(PYTHON, "-c", PAGE).stdout, "other threads go on"
+        box.until("a restart", another, 60)
+    assert box.main_pid() != pid
+    assert box.journal("-u", UNIT).count(TIMEOUT) > timeouts
 
 
 def test_it_stops_within_its_time_while_clients_hang_on_it(box):
