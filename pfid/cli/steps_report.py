@@ -9,6 +9,7 @@ from pfid.domain.step import StepClock
 from pfid.formats.attempts import Place, places
 from pfid.formats.log_notes import LogNote, log_notes
 from pfid.formats.log_stream import LogParser
+from pfid.policy.masking import mask_shown
 
 UNIT: Final = "seconds_per_optimizer_step"
 COARSE_BELOW_S: Final = 10.0
@@ -84,7 +85,9 @@ def put_together(name: str, rows: list[dict[str, Any]], notes: list[LogNote]) ->
     if not rows:
         notes.append(LogNote("no_steps", None, "no step line was found"))
     notes.sort(key=lambda note: (note.line is None, note.line or 0))
-    return LogReport(name=name, segments=tuple(rows), notes=tuple(notes))
+    # A note may quote a line of the log, and a report is shown to others.
+    shown = tuple(note._replace(text=mask_shown(note.text)) for note in notes)
+    return LogReport(name=name, segments=tuple(rows), notes=shown)
 
 
 def _sort(segments: dict[str, Segment], events: Iterable[Any]) -> None:

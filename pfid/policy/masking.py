@@ -10,6 +10,9 @@ from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 MASK: Final = "[masked]"
+CUT: Final = "…"
+"""The end of text of which more was left out."""
+_GOES_ON: Final = "A" * 64
 
 _SECRET_WORDS: Final = frozenset(
     {
@@ -104,6 +107,17 @@ def mask_text(text: str) -> str:
     if any(stem in lowered for stem in _STEMS):
         text = _named(text)
     return _shapes().sub(MASK, text) if any(mark in text for mark in _MARKS) else text
+
+
+def mask_shown(text: str) -> str:
+    """Mask text that may have been cut off: what would be a secret if it went on is one."""
+    if not text.endswith(CUT):
+        return mask_text(text)
+    for after in ("", "@host"):
+        whole = mask_text(text.removesuffix(CUT) + _GOES_ON + after)
+        if whole.endswith(MASK + after):
+            return whole.removesuffix(after)
+    return mask_text(text)
 
 
 def _named(text: str) -> str:

@@ -269,3 +269,18 @@ def test_one_log_that_is_timed_is_an_answer_and_the_other_is_still_named(tmp_pat
     assert done.exit_code == 0
     assert f"{untimed}: steps are counted" in done.stderr
     assert run(untimed).exit_code == 3
+
+
+@pytest.mark.parametrize("place", ["beside", "cut"])
+def test_a_secret_in_a_line_that_is_quoted_is_shown_to_nobody(tmp_path: Path, place: str) -> None:
+    token = "hf_" + "a1B2" * 9
+    before = "x" * (248 if place == "cut" else 5)
+    log = tmp_path / "train.log"
+    fails = f"RuntimeError: CUDA out of memory. {before} HF_TOKEN={token} at {token} {token}"
+    log.write_text("".join(jsonl(n, 30 * n) for n in range(1, 9)) + fails + "\n")
+    _, notes = report(log)
+    quoted = notes["out_of_memory"]["text"]
+    assert "[masked]" in quoted
+    for shown in (quoted, run(log).output):
+        assert "hf_" not in shown
+        assert "a1B2" not in shown

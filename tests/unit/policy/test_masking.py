@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pfid.policy.masking import MASK, mask_argv, mask_text, mask_value, names_a_secret
+from pfid.policy.masking import MASK, mask_argv, mask_shown, mask_text, mask_value, names_a_secret
 
 TOKEN = "hf_" + "a1B2" * 9
 
@@ -134,3 +134,18 @@ def test_no_argument_is_lost_and_nothing_raises(argv):
     masked, n = mask_argv(argv)
     assert len(masked) == len(argv)
     assert 0 <= n <= len(argv)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("refused hf_a1B2a1…", f"refused {MASK}"),
+        ("refused sk-…", f"refused {MASK}"),
+        ("https://me:pa…", f"https://{MASK}"),
+        (f"{TOKEN} was refused…", f"{MASK} was refused…"),
+        ("the step counter goes on…", "the step counter goes on…"),
+        (f"refused {TOKEN}", f"refused {MASK}"),
+    ],
+)
+def test_a_secret_that_was_cut_off_is_masked_too(text, shown):
+    assert mask_shown(text) == shown
