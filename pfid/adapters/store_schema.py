@@ -55,6 +55,8 @@ _PUT: Final[dict[type[Change], str]] = {
 
 def statements(change: Change) -> list[Statement]:
     """Return what to execute for one change, in order."""
+    if (put := _PUT.get(type(change))) is not None:
+        return [(put, msgspec.structs.astuple(change))]
     if isinstance(change, DropStreams):
         return [("DELETE FROM streams WHERE run_id = ?", (change.run_id,))]
     if isinstance(change, DropSteps):
@@ -63,7 +65,7 @@ def statements(change: Change) -> list[Statement]:
         return [("DELETE FROM gpus WHERE uuid = ?", (change.uuid,))]
     if isinstance(change, Expire):
         return _expire(change)
-    return [(_PUT[type(change)], msgspec.structs.astuple(change))]
+    raise TypeError(f"no statement is known for {type(change).__name__}")
 
 
 def key(change: Change) -> tuple[Any, ...]:

@@ -4,6 +4,7 @@ import os
 
 from pfid.daemon.answering import Answering
 from pfid.daemon.baselines import Baselines
+from pfid.daemon.box_judging import BoxJudging
 from pfid.daemon.core import Core
 from pfid.daemon.deaths import Deaths
 from pfid.daemon.finishing import Afterwards, Finishing
@@ -28,6 +29,7 @@ def built_parts(core: Core, judging: Judging, *, allow_fuse: bool) -> Parts:
     ledger = Ledger(core)
     answering = Answering(core, publishing)
     baselines = Baselines(core, judging)
+    box_judging = BoxJudging(core, judging)
     finishing = Finishing(
         core, judging, reading, deaths, Afterwards(ledger=ledger, baselines=baselines)
     )
@@ -35,6 +37,7 @@ def built_parts(core: Core, judging: Judging, *, allow_fuse: bool) -> Parts:
         core=core,
         baselines=baselines,
         judging=judging,
+        box_judging=box_judging,
         reading=reading,
         deaths=deaths,
         trees=trees,
@@ -43,7 +46,7 @@ def built_parts(core: Core, judging: Judging, *, allow_fuse: bool) -> Parts:
         publishing=publishing,
         ledger=ledger,
         finishing=finishing,
-        gpus=Gpus(core, judging),
+        gpus=Gpus(core, box_judging),
         plugins=Plugins(core),
         resuming=Resuming(
             Resumed(

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from typing import Final
 
+from pfid.daemon.box_judging import GPUS_SUBJECT
 from pfid.daemon.core import BOX_SUBJECT, CHECKPOINT, EARLIER, LEFT
 from pfid.daemon.hooks import Hooks
-from pfid.daemon.judging import GPUS_SUBJECT
 from pfid.daemon.parts import Parts
 from pfid.daemon.tracked import TrackedRun
 from pfid.domain.names import RunId
@@ -33,8 +33,8 @@ class DueWork:
         self._hooks = hooks
         self._snapshot = snapshot
         self._of_the_box = {
-            "box": parts.judging.box_due,
-            "gpus": parts.judging.gpus_due,
+            "box": parts.box_judging.box_due,
+            "gpus": parts.box_judging.gpus_due,
             CHECKPOINT: parts.ledger.checkpoint,
         }
         self._rendered_s = 0.0

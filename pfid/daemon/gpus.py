@@ -3,9 +3,9 @@
 from typing import Final
 
 from pfid.analysis.gpu_past import GpuPastKeeper
+from pfid.daemon.box_judging import BoxJudging
 from pfid.daemon.core import Core
 from pfid.daemon.gpu_holders import Holders, InTree, RunTree
-from pfid.daemon.judging import Judging
 from pfid.daemon.messages import GpuBusSeen, GpuHeard, GpuSamplerLost
 from pfid.daemon.plugins import SAMPLERS_HOOK, count
 from pfid.daemon.tracked_gpu import TrackedGpu
@@ -28,7 +28,7 @@ GIVEN_UP: Final = frozenset({SamplerProblem.HUNG, SamplerProblem.CRASHED})
 class Gpus:
     """Takes what samplers say into ``core.gpus``."""
 
-    def __init__(self, core: Core, judging: Judging) -> None:
+    def __init__(self, core: Core, judging: BoxJudging) -> None:
         """Work for ``core``."""
         self._core = core
         self._judging = judging

@@ -1,4 +1,4 @@
-"""Runs the checks that are due; what they say is settled by :mod:`pfid.daemon.verdicts`.
+"""Runs the checks about runs that are due; what they say is settled by :mod:`pfid.daemon.verdicts`.
 
 A check runs when its evidence changed, at most once in its cadence, and when time alone could
 change its answer, which is where it asked for the time: while a run is silent, at a quarter of
@@ -7,13 +7,14 @@ the time it takes to call it one.
 """
 
 import math
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from functools import partial
 from typing import Final, Protocol
 
-from pfid.daemon.core import BOX_SUBJECT, Core, Judgeable
+from pfid.daemon.core import Core, Judgeable
 from pfid.daemon.tracked import Judged, TrackedRun
 from pfid.daemon.verdicts import Verdicts
-from pfid.daemon.worlds import Asked, box_world, frozen_world, gpu_world, run_world
+from pfid.daemon.worlds import Asked, frozen_world, run_world
 from pfid.domain.outcome import Outcome
 from pfid.domain.verdict import Verdict
 from pfid.spec.reasons import OVERDUE, TIMED_OUT
@@ -33,7 +34,6 @@ OVERDUE_CADENCES: Final = 3.0
 """A check that has not run for so many of its intervals is overdue, and that is its verdict."""
 OVERDUE_LEAST_S: Final = 30.0
 GPU_PORT: Final = "gpus"
-GPUS_SUBJECT: Final = "gpus"
 LIFE_PORT: Final = "run"
 _TIMELESS: Final = frozenset({LIFE_PORT, "steps", "log", "gates", "clock", GPU_PORT})
 """Ports that say by themselves whether a check asked them for the time."""
@@ -52,14 +52,14 @@ class PluginPort(Protocol):
 
 
 class Judging:
-    """The checks of stage ``watch``, over every run and the box."""
+    """The checks of stage ``watch`` over every run."""
 
     def __init__(self, core: Core, plugins: PluginPort | None = None) -> None:
         """Judge what ``core`` holds; ``plugins`` runs what must not run here."""
         self._core = core
         self._plugins = plugins
         self._verdicts = Verdicts(core)
-        self._gpus_known: set[str] = set()
+        self._put_off: list[Callable[[], None]] = []
 
     def poke(self, run: TrackedRun, ports: Collection[str] = ()) -> None:
         """New evidence: checks that read one of ``ports`` are due now, the others in cadence."""
@@ -79,6 +79,16 @@ class Judging:
             judged.due_s = due_s
         self._schedule(run)
 
+    def look_in_cadence(self, run: TrackedRun, port: str) -> None:
+        """What ``port`` tells may have changed: who reads it looks once its cadence is over."""
+        now_s = self._core.monotonic_s()
+        for check in self._core.checks.run:
+            if port in check.reads:
+                judged = self._of(run, check)
+                ran_s = now_s if judged.ran_s is None else judged.ran_s
+                judged.due_s = min(judged.due_s, max(now_s, ran_s + check.cadence_s))
+        self._schedule(run)
+
     def start_after(self, run: TrackedRun, wait_s: float) -> None:
         """Judge a resumed run only once its log could be read on."""
         for check in self._core.checks.run:
@@ -92,7 +102,8 @@ class Judging:
 
     def run_due(self, run: TrackedRun) -> None:
         """Run every check of the run that is due."""
-        self._run_due(run, self._core.checks.run)
+        self._ask(run, self._core.checks.run)
+        self._schedule(run)
 
     def life_changed(self, run: TrackedRun) -> None:
         """Run our checks that are about the run's life alone; the others wait for ``life_told``.
@@ -104,13 +115,21 @@ class Judging:
         about_life = [c for c in checks if c.reads == (LIFE_PORT,) and not isinstance(c, CheckInfo)]
         for check in about_life:
             self._of(run, check).due_s = 0.0
-        self._run_due(run, about_life)
+        with self._verdicts.news_first(self._put_off):
+            self._ask(run, about_life)
+        self._put_off.append(partial(self._schedule, run))
 
     def life_told(self, run: TrackedRun) -> None:
         """Have the others look that read of the run's life and have not seen it yet."""
+        self.catch_up()
         self._look_again(run, (LIFE_PORT,))
 
-    def _run_due(self, run: TrackedRun, checks: Collection[Judgeable]) -> None:
+    def catch_up(self) -> None:
+        """Do what was put off for news; to be called before anybody is shown anything."""
+        while self._put_off:  # one that fails must not take the others with it
+            self._put_off.pop(0)()
+
+    def _ask(self, run: TrackedRun, checks: Collection[Judgeable]) -> None:
         core = self._core
         now_s = core.monotonic_s()
         world: World | None = None
@@ -131,75 +150,6 @@ class Judging:
                 self._verdicts.evaluate(run, check, judged, world)
                 judged.timed = asked.time or not _TIMELESS.issuperset(check.reads)
             judged.due_s = self._next_due_s(run, check, judged, now_s)
-        self._schedule(run)
-
-    def box_due(self) -> None:
-        """Run the checks about the box; they say when they are due again by their cadence."""
-        core = self._core
-        now_s = core.monotonic_s()
-        due = [now_s + 60.0]
-        for check in core.checks.box:
-            judged = core.box.setdefault(check.name, Judged())
-            if judged.due_s <= now_s:
-                self._about(check, judged, box_world(core))
-                judged.due_s = now_s + check.cadence_s
-            due.append(judged.due_s)
-        core.due.set(("box", BOX_SUBJECT), min(due))
-
-    def gpus_due(self) -> None:
-        """Run the checks about each GPU, likewise."""
-        core = self._core
-        now_s = core.monotonic_s()
-        due = [now_s + 60.0]
-        for uuid, gpu in core.gpus.gpus.items():
-            for check in core.checks.gpu:
-                judged = gpu.judged.setdefault(check.name, Judged())
-                if judged.due_s <= now_s:
-                    self._about(check, judged, gpu_world(core, uuid))
-                    judged.due_s = now_s + check.cadence_s
-                due.append(judged.due_s)
-        core.due.set(("gpus", GPUS_SUBJECT), min(due))
-
-    def gpus_changed(self, *, of_runs: bool = True) -> None:
-        """What is known of the GPUs changed: who reads it looks now, the runs in their cadence.
-
-        Args:
-            of_runs: whether it is anything that a check of a run could not see by itself, which
-                looks at readings again and again.
-        """
-        core = self._core
-        now_s = core.monotonic_s()
-        if core.gpus.gpus.keys() != self._gpus_known:
-            self._gpus_known = set(core.gpus.gpus)
-            for run in core.living():
-                self.poke(run, (GPU_PORT,))
-        elif of_runs:
-            for run in core.living():
-                self._look_at_gpus(run, now_s)
-        for check in core.checks.box:
-            if GPU_PORT in check.reads and check.name in core.box:
-                core.box[check.name].due_s = now_s
-        for gpu in core.gpus.gpus.values():
-            for check in core.checks.gpu:
-                if check.name in gpu.judged:
-                    gpu.judged[check.name].due_s = now_s
-        core.due.set(("box", BOX_SUBJECT), now_s)
-        core.due.set(("gpus", GPUS_SUBJECT), now_s)
-
-    def _look_at_gpus(self, run: TrackedRun, now_s: float) -> None:
-        for check in self._core.checks.run:
-            if GPU_PORT in check.reads:
-                judged = self._of(run, check)
-                ran_s = now_s if judged.ran_s is None else judged.ran_s
-                judged.due_s = min(judged.due_s, max(now_s, ran_s + check.cadence_s))
-        self._schedule(run)
-
-    def _about(self, check: Judgeable, judged: Judged, world: World) -> None:
-        """Judge what is no run; a check of a third party is asked about runs only."""
-        if self._core.checks.proven(check.name) and not isinstance(check, CheckInfo):
-            self._verdicts.evaluate(None, check, judged, world)
-        else:
-            self._verdicts.say_unproven(None, check, judged, world.subject)
 
     def come_back(self, check_name: str, subject: str, verdict: Verdict, error: str) -> None:
         """Take the plugin worker's answer."""

@@ -215,6 +215,7 @@ class Loop:
             case ReaderTold():
                 parts.reading.told(message)
             case Asked():
+                parts.judging.catch_up()
                 self._requests.asked(message)
             case ClientLeft():
                 parts.answering.left(message.conn)
@@ -331,6 +332,7 @@ class Loop:
 
     def snapshot(self) -> Snapshot:
         """This moment, whole."""
+        self._parts.judging.catch_up()
         self._core.snapshot_stale = False
         return self._parts.publishing.snapshot(self._health.view(self._core))
 

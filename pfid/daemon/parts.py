@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from pfid.daemon.answering import Answering
 from pfid.daemon.baselines import Baselines
+from pfid.daemon.box_judging import BoxJudging
 from pfid.daemon.core import Core
 from pfid.daemon.deaths import Deaths
 from pfid.daemon.finishing import Finishing
@@ -25,6 +26,7 @@ class Parts:
     core: Core
     baselines: Baselines
     judging: Judging
+    box_judging: BoxJudging
     reading: Reading
     deaths: Deaths
     trees: Trees

@@ -4,7 +4,10 @@ When a check runs is another matter (:mod:`pfid.daemon.judging`).
 """
 
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from pfid.analysis import early_steps
@@ -14,6 +17,7 @@ from pfid.daemon.worlds import baseline_of
 from pfid.domain.outcome import Outcome
 from pfid.domain.snapshot import CheckCost
 from pfid.domain.step_summary import BaselineSource
+from pfid.domain.transition import Transition
 from pfid.domain.verdict import BOX, Entity, EntityKind, Verdict
 from pfid.policy.evaluate import attempt
 from pfid.policy.hysteresis import settle
@@ -31,6 +35,22 @@ class Verdicts:
     def __init__(self, core: Core) -> None:
         """Settle into what ``core`` holds."""
         self._core = core
+        self._waiting: list[Callable[[], None]] | None = None
+
+    @contextmanager
+    def news_first(self, waiting: list[Callable[[], None]]) -> Iterator[None]:
+        """What is no news, but shown and counted, is put into ``waiting`` meanwhile."""
+        self._waiting = waiting
+        try:
+            yield
+        finally:
+            self._waiting = None
+
+    def _after_news(self, act: Callable[[], None]) -> None:
+        if self._waiting is None:
+            act()
+        else:
+            self._waiting.append(act)
 
     def say_unproven(
         self,
@@ -57,7 +77,8 @@ class Verdicts:
         tried = attempt(check, world)
         took_s = time.perf_counter() - began_s
         late = took_s > check.deadline_s
-        self.count(check, took_s, error=bool(tried.error), timeout=late)
+        count = partial(self.count, check, took_s, error=bool(tried.error), timeout=late)
+        self._after_news(count)
         if tried.error:
             self._core.ports.log.say("error", "check failed", check=check.name, error=tried.error)
         judged.seen = -1 if run is None else run.version
@@ -75,17 +96,27 @@ class Verdicts:
         judged.settling = settle(before, verdict, check.hysteresis, now_s, at_s)
         judged.raw = verdict.outcome
         judged.ran_s, judged.last_run_s = now_s, at_s
-        judged.view = verdict_view(
-            check,
-            judged.settling,
-            last_run_s=at_s,
-            proven=core.checks.proven(check.name),
-            synthetic=run is not None and run.synthetic,
-        )
         core.snapshot_stale = True
         announced = transition(check, judged.settling, at_s)
         if announced is not None:
             core.announce(announced, run)
+        self._after_news(partial(self._show, run, check, judged, announced))
+
+    def _show(
+        self,
+        run: TrackedRun | None,
+        check: Judgeable,
+        judged: Judged,
+        announced: Transition | None,
+    ) -> None:
+        judged.view = verdict_view(
+            check,
+            judged.settling,
+            last_run_s=judged.last_run_s,
+            proven=self._core.checks.proven(check.name),
+            synthetic=run is not None and run.synthetic,
+        )
+        if announced is not None:
             self._fired(check, announced.verdict)
             if run is not None:
                 self._consequences(run, check, announced.verdict)

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import pytest
 from pfid_plugins.watch import gpu_shared_unexpectedly, gpu_work_kind
 
+from pfid.daemon.box_judging import BoxJudging
 from pfid.daemon.gpu_box import GpuBox
 from pfid.daemon.gpu_worlds import LiveGpus
 from pfid.daemon.gpus import Gpus
@@ -138,5 +139,5 @@ def test_they_look_in_their_cadence(of_runs, due_s):
         monotonic_s=lambda: 1005.0,
         due=SimpleNamespace(set=lambda *_: None),
     )
-    Judging(core).gpus_changed(of_runs=of_runs)
+    BoxJudging(core, Judging(core)).gpus_changed(of_runs=of_runs)
     assert judged.due_s == due_s

@@ -328,6 +328,56 @@ def test_what_a_death_means_is_told_before_anything_else_it_brings_is_done():
     assert run.judged["run_gone"].ran_s == ran_s, "it has seen it"
 
 
+def _killed(world):
+    """A run that is killed; what is only shown of it may still wait."""
+    world.register()
+    world.turn(seconds=1.0)
+    (member,) = world.core.members.values()
+    member.held.status = lambda: (None, 9)
+    return Died(token=member.token, at_s=world.clock.wall, monotonic_s=world.clock.mono)
+
+
+@pytest.mark.parametrize("asked_with_it", [True, False])
+def test_whoever_asks_after_a_death_is_shown_what_it_means(asked_with_it):
+    world = World(_two_of_a_run())
+    died = _killed(world)
+    ran = world.core.costs["run_gone"].runs
+    asking = Asked(conn=9, uid=0, pid=1, request=GetSnapshot())
+    for message in (died, asking) if asked_with_it else (died,):
+        world.loop._handle(message)
+    run = world.core.runs["n-1"]
+    if not asked_with_it:
+        assert run.judged["run_gone"].view.outcome is Outcome.PASS, "it is shown after the news"
+        world.loop._handle(asking)
+    shown = world.replies[-1][1].snapshot
+    (view,) = [v for v in shown.verdicts if v.check == "run_gone"]
+    assert (view.outcome, view.reason) == (Outcome.FAIL, "killed_by_signal")
+    cost = world.core.costs["run_gone"]
+    assert (cost.runs, cost.firings) == (ran + 1, 1)
+
+
+def test_what_was_put_off_for_news_is_done_with_what_is_due_and_on_each_page():
+    world = World(_two_of_a_run())
+    died = _killed(world)
+    world.loop._handle(died)
+    (view,) = [v for v in world.loop.snapshot().verdicts if v.check == "run_gone"]
+    assert view.outcome is Outcome.FAIL
+    other = World(_two_of_a_run())
+    other.turn(_killed(other))
+    other.turn(seconds=0.01)
+    assert other.core.runs["n-1"].judged["run_gone"].view.outcome is Outcome.FAIL
+
+
+def test_one_act_that_was_put_off_and_fails_takes_no_other_with_it():
+    world = World(_two_of_a_run())
+    judging, done = world.loop._parts.judging, []
+    judging._put_off += [lambda: 1 / 0, lambda: done.append("other")]
+    with pytest.raises(ZeroDivisionError):
+        judging.catch_up()
+    judging.catch_up()
+    assert done == ["other"]
+
+
 def test_one_message_that_cannot_be_handled_does_not_stop_the_loop(world):
     def break_down(*_):
         raise RuntimeError("planted")
