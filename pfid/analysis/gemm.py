@@ -4,7 +4,7 @@ A reference convicts and acquits trainings, so a doubtful one is refused: too fe
 blocks, a card that was held back, power that was not read, a card that did something else beside.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Final
@@ -151,6 +151,19 @@ def not_dense(reason: str) -> Burnt | None:
     return Burnt(proven=False, why=f"a dense GEMM came out as other work: {reason}")
 
 
+def burn_of(shown: Callable[[str], str]) -> Burnt:
+    """Ask for the reason code under each work in turn, and leave a card alone that failed already.
+
+    Args:
+        shown: loads the card with "gemm" or "spin", and says what the gate made of it.
+    """
+    before = shown("gemm")
+    found = not_dense(before)
+    if found is not None:
+        return found
+    return burnt(before, shown("spin"), shown("gemm"))
+
+
 def burnt(before: str, spinning: str, after: str) -> Burnt:
     """Judge a burn by reason codes: matrix work, a kernel that does none, matrix work."""
     said = f"{before}, {spinning}, {after}"
@@ -159,6 +172,9 @@ def burnt(before: str, spinning: str, after: str) -> Burnt:
         return wrong
     if spinning in _NO_MATMUL:
         return Burnt(proven=True)
+    if spinning == Work.POWER_UNCLEAR.value:
+        why = f"a spinning kernel draws too much of a GEMM's power here to fail: {said}"
+        return Burnt(proven=None, why=why)
     if spinning in _CANNOT_TELL and _UNKNOWN in {before, spinning, after}:
         return Burnt(proven=None, why=f"this card does not measure tensor activity: {said}")
     return Burnt(proven=False, why=f"a spinning kernel was not told from a GEMM: {said}")

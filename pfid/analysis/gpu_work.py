@@ -36,15 +36,25 @@ def classify(
     reference: GpuReference | None,
     limits: WorkLimits,
     achieved_flops_per_s: float | None = None,
+    *,
+    default_limit_w: float | None = None,
 ) -> WorkReading:
     """Say what a card is busy with.
 
     A figure that is missing never makes it worse: what would have to be known is said instead.
+
+    Args:
+        window: what was read of it.
+        reference: its own GEMM, None if nobody measured that.
+        limits: in force.
+        achieved_flops_per_s: what the run reports of each card.
+        default_limit_w: the card's power limit as nobody has set it, None if it does not tell.
     """
     missing = _missing(window, reference, limits)
     if missing is not None:
         return missing
-    case = _Case(window, reference, limits, achieved_flops_per_s)
+    usual_w = default_limit_w if reference is None else reference.power_limit_w
+    case = _Case(window, reference, limits, achieved_flops_per_s, usual_w)
     contradiction = case.contradiction()
     if contradiction:
         return case.reading(Work.DISAGREE, contradiction)
@@ -88,13 +98,15 @@ class _Case:
         reference: GpuReference | None,
         limits: WorkLimits,
         achieved_flops_per_s: float | None,
+        usual_limit_w: float | None,
     ) -> None:
         self.window, self.limits, self.reference = window, limits, reference
         self.utilization = window.utilization or 0.0
         self.power_w = window.power_w or 0.0
         self.limit_w = window.power_limit_w
-        self.lowered = _lowered(reference, self.limit_w, limits)
-        self.against, self.base_w = _base(reference, self.limit_w, lowered=self.lowered)
+        self.usual_limit_w = usual_limit_w
+        lowered = _lowered(usual_limit_w, self.limit_w, limits)
+        self.against, self.base_w = _base(reference, self.limit_w, lowered=lowered)
         self.flops_share = (
             achieved_flops_per_s / (reference.tflops * 1e12)
             if achieved_flops_per_s is not None and reference is not None
@@ -139,7 +151,7 @@ class _Case:
                 "the run achieves the rate of matrix work, tensor activity is low",
             ),
             (
-                weak and tensor is _Level.HIGH,
+                weak and tensor is _Level.HIGH and self._tensor_full(),
                 "tensor activity is high at a power far below this card's own GEMM",
             ),
         )
@@ -154,13 +166,13 @@ class _Case:
         held = [reason for reason in HELD_BACK if reason in throttle]
         if held:
             return ", ".join(held)
-        limit_w, reference = self.limit_w, self.reference
-        if self.against is not Against.LOWERED_LIMIT or limit_w is None or reference is None:
+        limit_w = self.limit_w
+        if self.against not in _LOWERED or limit_w is None:
             return ""
         if POWER_CAP not in throttle and self.power_w < self.limits.full_power * limit_w:
             return ""
         said = f"{POWER_CAP}, " if POWER_CAP in throttle else ""
-        before_w = reference.power_limit_w or 0.0
+        before_w = self.usual_limit_w or 0.0
         return f"{said}its power limit was lowered from {before_w:.0f} W to {limit_w:.0f} W"
 
     def work(self) -> Work:
@@ -172,18 +184,19 @@ class _Case:
             return Work.NO_CLEAR_FAULT
         matrix = self._matrix()
         if matrix is _Level.HIGH:
-            return Work.MATMUL
+            partly = power is _Level.LOW and self.against is Against.REFERENCE
+            return Work.NO_CLEAR_FAULT if partly else Work.MATMUL
         if power is _Level.LOW:
             return Work.UNREADABLE if self._might_be_acquitted() else Work.LOW_POWER
-        if power is _Level.BETWEEN or matrix is _Level.BETWEEN:
-            return Work.NO_CLEAR_FAULT
-        return Work.TENSOR_IDLE if matrix is _Level.LOW else Work.TENSOR_UNKNOWN
+        if matrix is not _Level.LOW:
+            unknown = matrix is _Level.UNKNOWN
+            return Work.TENSOR_UNKNOWN if unknown else Work.NO_CLEAR_FAULT
+        return Work.TENSOR_IDLE if power is _Level.HIGH else Work.POWER_UNCLEAR
 
     def _might_be_acquitted(self) -> bool:
         """Whether the one counter that could say "dense work all the same" is missing just now."""
         reason = self.window.absent.get("tensor_activity", AbsentReason.NOT_SUPPORTED)
-        unsure = self.against is not Against.REFERENCE and reason is not AbsentReason.NOT_SUPPORTED
-        return unsure and self._matrix() is _Level.UNKNOWN
+        return reason is not AbsentReason.NOT_SUPPORTED and self._matrix() is _Level.UNKNOWN
 
     def _power(self) -> _Level:
         jitter_w = self.window.jitter_w
@@ -199,6 +212,9 @@ class _Case:
 
     def _tensor(self) -> _Level:
         return _Level.UNKNOWN if self._tensor_stuck() else self._level(self.window.tensor_activity)
+
+    def _tensor_full(self) -> bool:
+        return (self.window.tensor_activity or 0.0) >= self.limits.tensor_full
 
     def _flops(self) -> _Level:
         return self._level(self.flops_share)
@@ -217,17 +233,19 @@ class _Case:
         return _Level.LOW if share <= self.limits.tensor_low else _Level.BETWEEN
 
 
-def _lowered(reference: GpuReference | None, limit_w: float | None, limits: WorkLimits) -> bool:
-    then_w = None if reference is None else reference.power_limit_w
-    known = then_w is not None and limit_w is not None
-    return known and (limit_w or 0.0) < limits.cap_lowered * (then_w or 0.0)
+_LOWERED: Final = frozenset({Against.LOWERED_LIMIT, Against.BELOW_DEFAULT})
+
+
+def _lowered(usual_w: float | None, limit_w: float | None, limits: WorkLimits) -> bool:
+    known = usual_w is not None and limit_w is not None
+    return known and (limit_w or 0.0) < limits.cap_lowered * (usual_w or 0.0)
 
 
 def _base(
     reference: GpuReference | None, limit_w: float | None, *, lowered: bool
 ) -> tuple[Against, float]:
     if reference is None:
-        return Against.LIMIT, limit_w or 1.0
+        return Against.BELOW_DEFAULT if lowered else Against.LIMIT, limit_w or 1.0
     if lowered and limit_w is not None and limit_w < reference.power_w:
         return Against.LOWERED_LIMIT, limit_w
     return Against.REFERENCE, reference.power_w

@@ -104,7 +104,7 @@ def _captures(limits: WorkLimits, hung_s: float) -> Iterator[WorkCase]:
     yield _case("one_of_two_idle", "no_clear_fault", busy, idle)
     l40s_w, limit_w = 145.0, 350.0
     low = l40s_w <= limits.power_low * limit_w
-    reason = "busy_at_low_power" if low else "no_clear_fault"
+    reason = "busy_at_low_power" if low else "tensor_activity_unknown"
     yield _case("l40s_busy_with_nothing", reason, card(l40s_w, limit_w, **NO_GPM))
     mig = replace(CONTROL_GPU, mig=True)
     under_mig = card(
@@ -176,6 +176,13 @@ def _held_back(limits: WorkLimits) -> Iterator[WorkCase]:
     yield _case("at_its_limit", "matmul_bound", card(695.0, throttle=capped, reference=own_gemm()))
     ampere = {**NO_GPM, "throttle": capped}
     yield _case("3090_capped_to_200_w", "tensor_activity_unknown", card(198.0, 200.0, **ampere))
+    usual = {"facts": replace(CONTROL_GPU, power_limit_default_w=350.0)}
+    told = card(198.0, 200.0, **ampere, state=usual)
+    yield _case("3090_capped_below_its_default", "throttled", told)
+    rests = card(50.0, 200.0, **NO_GPM, state=usual)
+    yield _case("3090_below_its_default_not_reached", "busy_at_low_power", rests)
+    meant = card(198.0, 200.0, **ampere, state=usual, reference=own_gemm(197.0, 200.0))
+    yield _case("3090_measured_below_its_default", "tensor_activity_unknown", meant)
     measured = own_gemm(197.0, 200.0)
     under = card(198.0, 200.0, **ampere, reference=measured)
     yield _case("3090_measured_under_its_cap", "tensor_activity_unknown", under)
@@ -193,6 +200,9 @@ def _held_back(limits: WorkLimits) -> Iterator[WorkCase]:
         limit_w = 700.0 * share
         found = card(limit_w, limit_w, **ampere, reference=own_gemm(698.0))
         yield _case(name, reason, found)
+        default = {"facts": replace(CONTROL_GPU, power_limit_default_w=700.0)}
+        found = card(limit_w, limit_w, **ampere, state=default)
+        yield _case(f"{name}_by_default", reason, found)
 
 
 def _resting(throttle: frozenset[str]) -> GpuState:
@@ -232,8 +242,8 @@ def _edges(limits: WorkLimits) -> Iterator[WorkCase]:
     spin: dict[str, Any] = {"tensor_activity": 0.05, "reference": gemm}
     for name, share, reason in (
         ("power_just_high", limits.power_high * 1.01, "sm_busy_tensor_idle"),
-        ("power_not_high", limits.power_high * 0.99, "no_clear_fault"),
-        ("power_not_low", limits.power_low * 1.01, "no_clear_fault"),
+        ("power_not_high", limits.power_high * 0.99, "tensor_idle_power_unclear"),
+        ("power_not_low", limits.power_low * 1.01, "tensor_idle_power_unclear"),
         ("power_just_low", limits.power_low * 0.99, "busy_at_low_power"),
     ):
         yield _case(name, reason, card(640.0 * share, **spin))
@@ -253,7 +263,12 @@ def _edges(limits: WorkLimits) -> Iterator[WorkCase]:
         yield _case(name, reason, card(200.0, utilization=share, reference=gemm, **NO_GPM))
     noisy = card(None, 640.0, power_source=PowerSource.INSTANT, **NO_GPM)
     noisy = replace(noisy, samples=_between(noisy, 150.0, 450.0))
-    yield _case("low_within_its_own_jitter", "no_clear_fault", noisy)
+    yield _case("low_within_its_own_jitter", "tensor_activity_unknown", noisy)
+    half_w = 640.0 * limits.power_low * 0.9
+    full = card(half_w, tensor_activity=limits.tensor_full * 1.01, reference=gemm)
+    yield _case("tensor_just_full_at_low_power", "sensors_disagree", full, about_card=True)
+    partly = card(half_w, tensor_activity=limits.tensor_full * 0.99, reference=gemm)
+    yield _case("tensor_not_full_at_low_power", "no_clear_fault", partly)
 
 
 def _window_edges(limits: WorkLimits) -> Iterator[WorkCase]:

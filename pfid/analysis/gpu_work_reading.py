@@ -16,6 +16,8 @@ class Work(Enum):
     NO_CLEAR_FAULT = "no_clear_fault"
     TENSOR_IDLE = "sm_busy_tensor_idle"
     TENSOR_UNKNOWN = "tensor_activity_unknown"
+    POWER_UNCLEAR = "tensor_idle_power_unclear"
+    """No matrix work, at a power between low and high: one source alone convicts nobody."""
     LOW_POWER = "busy_at_low_power"
     IDLE = "idle"
     THROTTLED = "throttled"
@@ -45,6 +47,7 @@ class Against(Enum):
     REFERENCE = "its own dense GEMM"
     LIMIT = "its enforced limit, as nobody measured its own GEMM"
     LOWERED_LIMIT = "its enforced limit, which was lowered since its GEMM was measured"
+    BELOW_DEFAULT = "its enforced limit, which somebody set below the card's default"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,9 +1,59 @@
-"""A reading of a card's work in clauses and figures, as a verdict says it."""
+"""What a verdict on a card's work says: the sentence of each reason, clauses and figures."""
 
 from collections.abc import Mapping
 from typing import Final
 
-from pfid.analysis.gpu_work_reading import Work, WorkReading
+from pfid.analysis.gpu_work_reading import Against, Work, WorkReading
+from pfid.domain.outcome import Outcome
+from pfid.spec import Answers
+
+ANSWERS: Final = Answers(
+    {
+        "hung_in_collective": (Outcome.FAIL, "GPUs spin at low power and no step comes any more"),
+        "throttled": (Outcome.FAIL, "a GPU is held back"),
+        "busy_at_low_power": (Outcome.FAIL, "GPUs are busy at a power that does no dense work"),
+        "sm_busy_tensor_idle": (Outcome.FAIL, "GPUs are busy at full power without matrix work"),
+        "gpu_starved": (Outcome.FAIL, "the run trains and its GPUs idle"),
+        "sensors_disagree": (Outcome.FAIL, "two sensors of this GPU contradict each other"),
+        "gpu_not_present": (Outcome.UNKNOWN, "a GPU of the run does not answer"),
+        "field_unreadable": (Outcome.UNKNOWN, "a figure that is needed cannot be read"),
+        "no_comparison": (Outcome.UNKNOWN, "there is nothing to hold the power against"),
+        "window_too_short": (Outcome.UNKNOWN, "there are too few readings yet"),
+        "shared_gpu": (Outcome.UNKNOWN, "others work on the same GPU; whose work it is, is open"),
+        "tensor_idle_power_unclear": (
+            Outcome.UNKNOWN,
+            "GPUs are busy without matrix work, at a power that neither clears nor convicts",
+        ),
+        "tensor_activity_unknown": (
+            Outcome.UNKNOWN,
+            "GPUs are busy at power; whether with matrix work is not measured",
+        ),
+        "phase_lasts_too_long": (
+            Outcome.UNKNOWN,
+            "GPUs idle in a phase that may, for longer than it does",
+        ),
+        "phase_unknown": (Outcome.UNKNOWN, "GPUs idle; whether they should work is not known"),
+        "in_a_container": (
+            Outcome.UNKNOWN,
+            "pfid runs in a container, where the driver's process numbers mean others",
+        ),
+        "holders_unknown": (Outcome.UNKNOWN, "which GPUs the run is on cannot be told"),
+        "telemetry_stale": (Outcome.UNKNOWN, "there are no fresh readings"),
+        "no_clear_fault": (Outcome.PASS, "no clear sign of the wrong kind of work"),
+        "waits_by_phase": (Outcome.PASS, "GPUs idle or wait, in a phase that may"),
+        "matmul_bound": (Outcome.PASS, "GPUs are busy with matrix work"),
+        "mig_shares_the_card": (
+            Outcome.NOT_APPLICABLE,
+            "under MIG, utilisation is not told and power is the whole card's",
+        ),
+        "not_measured_here": (Outcome.NOT_APPLICABLE, "this hardware does not tell"),
+        "no_gpu": (Outcome.NOT_APPLICABLE, "the run is on no GPU"),
+        "ended": (Outcome.NOT_APPLICABLE, "the run has ended"),
+    }
+)
+WORST_FIRST: Final = tuple(ANSWERS.sentences)
+"""Of several GPUs the worst speaks; a card that is held back makes the others wait."""
+MEANT: Final = "if that is meant, `pfid probe gemm` under this limit says so"
 
 REMEDIES: Final[Mapping[str, str]] = {
     Work.TENSOR_UNKNOWN.value: "GPM counters (Hopper and later) or reported FLOPs would tell",
@@ -16,12 +66,15 @@ def clauses(reason: str, reading: WorkReading) -> list[str]:
     """How busy, held against what, and what would have to be known; empty where nothing is."""
     busy, share = reading.window.utilization, reading.power_share
     held = reading.against.value if reading.against else ""
+    remedy = REMEDIES.get(reason, "")
+    if reading.against is Against.BELOW_DEFAULT and reason == Work.THROTTLED.value:
+        remedy = MEANT
     return [
         f"{busy:.0%} busy" if busy is not None else "",
         f"power is {share:.0%} of {held}" if share is not None else "",
         reading.why,
         f"missing: {', '.join(reading.fields)}" if reading.fields else "",
-        REMEDIES.get(reason, ""),
+        remedy,
     ]
 
 

@@ -102,7 +102,13 @@ def _kind(gpu: TrackedGpu, look: _Look) -> tuple[WorkKind, str]:
 
 def _looked_at(gpu: TrackedGpu, look: _Look) -> tuple[WorkKind, str]:
     window = newest_window(gpu.state.samples, look.limits.window_s)
-    reading = classify(window, gpu.reference, look.limits, look.flops_per_s)
+    reading = classify(
+        window,
+        gpu.reference,
+        look.limits,
+        look.flops_per_s,
+        default_limit_w=gpu.facts.power_limit_default_w,
+    )
     return reading.kind, reading.work.value
 
 

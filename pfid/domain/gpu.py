@@ -97,6 +97,7 @@ class GpuFacts:
         capability: compute capability, None if not readable.
         memory_total_bytes: None on parts that share memory with the host (GB10).
         mig: whether MIG is on; None if not readable.
+        power_limit_default_w: its power limit as nobody has set it; None if not readable.
         vendor: lower case; ``nvidia`` for NVML.
         instances: MIG instances when they were last looked at.
         absent: why a value above is None.
@@ -109,6 +110,7 @@ class GpuFacts:
     capability: tuple[int, int] | None = None
     memory_total_bytes: int | None = None
     mig: bool | None = None
+    power_limit_default_w: float | None = None
     vendor: str = "nvidia"
     instances: tuple[MigInstance, ...] = ()
     absent: Mapping[str, AbsentReason] = field(default_factory=dict)

@@ -144,6 +144,11 @@ def power_limit_mw(handle: Handle) -> int:
     return int(pynvml.nvmlDeviceGetEnforcedPowerLimit(handle))
 
 
+def default_power_limit_mw(handle: Handle) -> int:
+    """The limit that the card has when nobody sets one."""
+    return int(pynvml.nvmlDeviceGetPowerManagementDefaultLimit(handle))
+
+
 def utilization_percent(handle: Handle) -> int:
     """Share of the last moment in which any kernel ran."""
     return int(pynvml.nvmlDeviceGetUtilizationRates(handle).gpu)

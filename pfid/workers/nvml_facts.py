@@ -23,6 +23,7 @@ def read_facts(handle: Handle, index: int) -> GpuFacts | None:
     absent: dict[str, AbsentReason] = {}
     mig = _known(reading(pynvml.nvmlDeviceGetMigMode, handle), "mig", absent)
     capability = reading(pynvml.nvmlDeviceGetCudaComputeCapability, handle)
+    default_limit = values.watts(reading(nvml.default_power_limit_mw, handle))
     return GpuFacts(
         uuid=uuid or f"PCI-{place}",
         index=index,
@@ -31,6 +32,7 @@ def read_facts(handle: Handle, index: int) -> GpuFacts | None:
         capability=_known(capability, "capability", absent),
         memory_total_bytes=_known(_memory_total(handle), "memory_total_bytes", absent),
         mig=None if mig is None else bool(mig[0]),
+        power_limit_default_w=_known(default_limit, "power_limit_default_w", absent),
         instances=_instances(handle) if mig and mig[0] else (),
         absent=absent,
     )

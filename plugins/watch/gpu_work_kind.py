@@ -11,7 +11,10 @@ A phase other than training excuses GPUs that wait, but not for ever: beyond its
 sign of progress a spinning run hangs, and of an idle one nobody knows (``phase_lasts_too_long``;
 ``run_stalled`` says that it stands).
 
-Blind spot: before Hopper nothing measures tensor activity, so full power is UNKNOWN unless the run
+Between half and three quarters of the power of its GEMM nothing fails: without matrix work that is
+UNKNOWN (``tensor_idle_power_unclear``).
+
+Blind spot: before Hopper nothing measures tensor activity, so power is UNKNOWN unless the run
 reports its FLOP/s. Under MIG, figures of the card are nobody's. On a card shared with others they
 cannot be told apart. What lasts less than a minute is not seen.
 
@@ -32,20 +35,18 @@ from pfid.analysis.gpu_window import newest_window
 from pfid.analysis.gpu_work import classify
 from pfid.analysis.gpu_work_cases import WorkCase, card, own_gemm, work_cases
 from pfid.analysis.gpu_work_reading import Work, WorkReading
-from pfid.analysis.gpu_work_words import clauses, figures
+from pfid.analysis.gpu_work_words import ANSWERS, WORST_FIRST, clauses, figures
 from pfid.analysis.phase_waits import PhaseWaits
 from pfid.domain.names import RunId
 from pfid.domain.run import EndKind, RunEnd, RunState
 from pfid.domain.step import Phase
 from pfid.spec import (
-    Answers,
     AnyCheck,
     Check,
     Control,
     Entity,
     EntityKind,
     Hysteresis,
-    Outcome,
     Stage,
     Verdict,
     World,
@@ -58,48 +59,6 @@ from pfid.spec.ports.gpus import AchievedFlops, GpuHolder, GpuState, SamplerFact
 
 BYSTANDER_BYTES: Final = 256 * 1024**2
 """A stranger that holds less is a monitor or a display, and does no work."""
-ANSWERS: Final = Answers(
-    {
-        "hung_in_collective": (Outcome.FAIL, "GPUs spin at low power and no step comes any more"),
-        "throttled": (Outcome.FAIL, "a GPU is held back"),
-        "busy_at_low_power": (Outcome.FAIL, "GPUs are busy at a power that does no dense work"),
-        "sm_busy_tensor_idle": (Outcome.FAIL, "GPUs are busy at full power without matrix work"),
-        "gpu_starved": (Outcome.FAIL, "the run trains and its GPUs idle"),
-        "sensors_disagree": (Outcome.FAIL, "two sensors of this GPU contradict each other"),
-        "gpu_not_present": (Outcome.UNKNOWN, "a GPU of the run does not answer"),
-        "field_unreadable": (Outcome.UNKNOWN, "a figure that is needed cannot be read"),
-        "no_comparison": (Outcome.UNKNOWN, "there is nothing to hold the power against"),
-        "window_too_short": (Outcome.UNKNOWN, "there are too few readings yet"),
-        "shared_gpu": (Outcome.UNKNOWN, "others work on the same GPU; whose work it is, is open"),
-        "tensor_activity_unknown": (
-            Outcome.UNKNOWN,
-            "GPUs are busy at full power; whether with matrix work is not measured",
-        ),
-        "phase_lasts_too_long": (
-            Outcome.UNKNOWN,
-            "GPUs idle in a phase that may, for longer than it does",
-        ),
-        "phase_unknown": (Outcome.UNKNOWN, "GPUs idle; whether they should work is not known"),
-        "in_a_container": (
-            Outcome.UNKNOWN,
-            "pfid runs in a container, where the driver's process numbers mean others",
-        ),
-        "holders_unknown": (Outcome.UNKNOWN, "which GPUs the run is on cannot be told"),
-        "telemetry_stale": (Outcome.UNKNOWN, "there are no fresh readings"),
-        "no_clear_fault": (Outcome.PASS, "no clear sign of the wrong kind of work"),
-        "waits_by_phase": (Outcome.PASS, "GPUs idle or wait, in a phase that may"),
-        "matmul_bound": (Outcome.PASS, "GPUs are busy with matrix work"),
-        "mig_shares_the_card": (
-            Outcome.NOT_APPLICABLE,
-            "under MIG, utilisation is not told and power is the whole card's",
-        ),
-        "not_measured_here": (Outcome.NOT_APPLICABLE, "this hardware does not tell"),
-        "no_gpu": (Outcome.NOT_APPLICABLE, "the run is on no GPU"),
-        "ended": (Outcome.NOT_APPLICABLE, "the run has ended"),
-    }
-)
-WORST_FIRST: Final = tuple(ANSWERS.sentences)
-"""Of several GPUs the worst speaks; a card that is held back makes the others wait."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,7 +169,10 @@ def _nothing_to_judge(seen: Seen, limits: Limits) -> str:
 
 def _read(card: Card, seen: Seen, limits: Limits) -> tuple[Card, WorkReading]:
     window = newest_window(card.state.samples, limits.window_s)
-    return card, classify(window, card.state.reference, limits, seen.flops_per_s)
+    state = card.state
+    default_w = state.facts.power_limit_default_w
+    reading = classify(window, state.reference, limits, seen.flops_per_s, default_limit_w=default_w)
+    return card, reading
 
 
 def _reason(
@@ -228,7 +190,14 @@ def _reason(
 
 
 _OF_THE_RUN: Final = frozenset(
-    {Work.MATMUL, Work.NO_CLEAR_FAULT, Work.TENSOR_IDLE, Work.TENSOR_UNKNOWN, Work.LOW_POWER}
+    {
+        Work.MATMUL,
+        Work.NO_CLEAR_FAULT,
+        Work.TENSOR_IDLE,
+        Work.TENSOR_UNKNOWN,
+        Work.POWER_UNCLEAR,
+        Work.LOW_POWER,
+    }
 )
 
 

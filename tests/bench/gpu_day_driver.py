@@ -40,6 +40,7 @@ FUNCTIONS: Final = (
     "nvmlDeviceGetFieldValues",
     "nvmlDeviceGetPowerUsage",
     "nvmlDeviceGetEnforcedPowerLimit",
+    "nvmlDeviceGetPowerManagementDefaultLimit",
     "nvmlDeviceGetClockInfo",
     "nvmlDeviceGetCurrentClocksEventReasons",
     "nvmlDeviceGetTemperature",

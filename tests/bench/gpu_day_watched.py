@@ -67,6 +67,7 @@ def _work(shown: Snapshot, run: str) -> str | None:
     """The reason of the verdict on the run's work, once there are readings enough."""
     said = [v for v in shown.verdicts if (v.check, v.entity.id) == ("gpu_work_kind", run)]
     early = {"window_too_short", "holders_unknown", "no_gpu", "no_clear_fault"}
+    early.add("tensor_idle_power_unclear")
     return said[0].reason if said and said[0].reason not in early else None
 
 

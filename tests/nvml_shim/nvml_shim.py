@@ -80,6 +80,7 @@ RTX_3090_CAPPED = {
     "capability": "8.6",
     "power": 199_000,
     "limit": 200_000,
+    "default_limit": 350_000,
     "throttle": 4,
     "ecc": NOT_SUPPORTED,
     "memory_total": 25_769_803_776,

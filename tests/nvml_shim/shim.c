@@ -352,6 +352,11 @@ API int nvmlDeviceGetPowerUsage(void *d, unsigned *out) {
 API int nvmlDeviceGetEnforcedPowerLimit(void *d, unsigned *out) {
     return narrow(d, "nvmlDeviceGetEnforcedPowerLimit", "limit", out);
 }
+API int nvmlDeviceGetPowerManagementDefaultLimit(void *d, unsigned *out) {
+    gpu *g = d;
+    const char *set = find(g->facts, g->nfacts, "default_limit") ? "default_limit" : "limit";
+    return narrow(d, "nvmlDeviceGetPowerManagementDefaultLimit", set, out);
+}
 API int nvmlDeviceGetPowerManagementLimit(void *d, unsigned *out) {
     return narrow(d, "nvmlDeviceGetPowerManagementLimit", "limit", out);
 }

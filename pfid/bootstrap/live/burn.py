@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Final
 
 from pfid.adapters.probe_process import ProbeError
-from pfid.analysis.gemm import NotMeasuredError, burnt, not_dense, reference_of, why_not_idle
+from pfid.analysis.gemm import NotMeasuredError, burn_of, reference_of, why_not_idle
 from pfid.bootstrap.gemm import IDLE_S, SECONDS, SIZE, load
 from pfid.bootstrap.gpu_look import OwnLook
 from pfid.bootstrap.live.session import DrillResult
@@ -52,15 +52,17 @@ def _why_none(view: GpusView) -> str:
 
 def _burn(own: OwnLook, card: GpuView, python: str, driver: str) -> DrillResult:
     """Have the gate itself judge what the card shows; each time as of a run that trains on it."""
-    uuid, gate = card.facts.uuid, _gate()
-    first = load(own, uuid, python)
-    reference = reference_of(first.blocks, SIZE, first.samples, driver)
-    before = _reason(gate, card.facts, first.samples, reference)
-    found = not_dense(before)
-    if found is None:
-        spun, again = (load(own, uuid, python, work).samples for work in ("spin", "gemm"))
-        after = (_reason(gate, card.facts, samples, reference) for samples in (spun, again))
-        found = burnt(before, *after)
+    gate = _gate()
+    reference: GpuReference | None = None
+
+    def shown(work: str) -> str:
+        nonlocal reference
+        loaded = load(own, card.facts.uuid, python, work)
+        if reference is None:
+            reference = reference_of(loaded.blocks, SIZE, loaded.samples, driver)
+        return _reason(gate, card.facts, loaded.samples, reference)
+
+    found = burn_of(shown)
     return replace(UNTRIED, ok=found.proven, why=found.why)
 
 

@@ -72,8 +72,11 @@ def test_an_idle_card_is_idle_not_absent(nvml, sampler):
 )
 def test_real_captures_keep_the_limit_of_this_very_card(nvml, sampler, card, limit_w):
     nvml.play(card)
-    sample = sampler().sample(lambda s: s.power_w is not None)
+    watching = sampler()
+    sample = watching.sample(lambda s: s.power_w is not None)
     assert (sample.utilization, sample.power_limit_w) == (1.0, limit_w)
+    usual_w = card.get("default_limit", 1e3 * limit_w) / 1e3
+    assert watching.facts[FIRST].power_limit_default_w == usual_w
     assert sample.tensor_activity is None
     assert sample.absent["tensor_activity"] is AbsentReason.NOT_SUPPORTED
 

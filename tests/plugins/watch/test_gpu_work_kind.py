@@ -184,7 +184,7 @@ def test_momentary_power_that_swings_across_a_limit_convicts_nobody():
         for i, s in enumerate(swings.samples)
     )
     swings = dataclasses.replace(swings, samples=jumps)
-    assert said(swings).outcome is Outcome.PASS
+    assert said(swings).reason == "tensor_activity_unknown"
     counted = tuple(dataclasses.replace(s, power_source=PowerSource.ENERGY) for s in jumps)
     assert said(dataclasses.replace(swings, samples=counted)).reason == "busy_at_low_power"
 

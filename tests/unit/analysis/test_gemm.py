@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from pfid.analysis.gemm import (
     Block,
     NotMeasuredError,
+    burn_of,
     burnt,
     reference_of,
     tflops,
@@ -140,6 +141,7 @@ def test_a_faster_card_has_more_tflops(found, faster):
         ((Work.TENSOR_UNKNOWN, Work.LOW_POWER, Work.TENSOR_UNKNOWN), True),
         ((Work.TENSOR_UNKNOWN, Work.TENSOR_UNKNOWN, Work.TENSOR_UNKNOWN), None),
         ((Work.TENSOR_UNKNOWN, Work.NO_CLEAR_FAULT, Work.TENSOR_UNKNOWN), None),
+        ((Work.MATMUL, Work.POWER_UNCLEAR, Work.MATMUL), None),
         ((Work.MATMUL, Work.MATMUL, Work.MATMUL), False),
         ((Work.MATMUL, Work.NO_CLEAR_FAULT, Work.MATMUL), False),
         ((Work.MATMUL, Work.TENSOR_IDLE, Work.LOW_POWER), False),
@@ -150,3 +152,18 @@ def test_a_burn_proves_the_gate_only_by_telling_both_kinds_of_busy_apart(works, 
     found = burnt(*(work.value for work in works))
     assert found.proven is proven
     assert bool(found.why) is (proven is not True)
+
+
+def test_a_card_whose_gemm_let_the_gate_down_is_loaded_no_further():
+    loaded = []
+
+    def shown(work):
+        loaded.append(work)
+        return Work.TENSOR_IDLE.value
+
+    assert burn_of(shown).proven is False
+    assert loaded == ["gemm"]
+    says = {"gemm": Work.MATMUL.value, "spin": Work.TENSOR_IDLE.value}
+    asked = []
+    assert burn_of(lambda work: (asked.append(work), says[work])[1]).proven is True
+    assert asked == ["gemm", "spin", "gemm"]

@@ -10,6 +10,7 @@ from pfid.analysis.gpu_window import GpuWindow
 from pfid.analysis.gpu_work import classify
 from pfid.analysis.gpu_work_limits import WorkLimits
 from pfid.analysis.gpu_work_reading import Against, Work
+from pfid.analysis.gpu_work_words import clauses
 from pfid.domain.gpu import AbsentReason
 from pfid.domain.gpu_view import WorkKind
 from pfid.spec.fakes_gpus import gemm_reference
@@ -47,7 +48,12 @@ TABLE = [
     ({"watts": 90.0, "tensor_activity": 0.05}, Work.LOW_POWER),
     ({"watts": 90.0}, Work.LOW_POWER),
     ({"watts": 90.0, "utilization": 0.0}, Work.IDLE),
-    ({"watts": 450.0}, Work.NO_CLEAR_FAULT),
+    ({"watts": 450.0}, Work.TENSOR_UNKNOWN),
+    ({"watts": 450.0, "tensor_activity": 0.2}, Work.NO_CLEAR_FAULT),
+    ({"watts": 0.65 * 640, "tensor_activity": 0.0, "sm_activity": 0.95}, Work.POWER_UNCLEAR),
+    ({"watts": 0.65 * 640, "flops": 50e12}, Work.POWER_UNCLEAR),
+    ({"watts": 0.47 * 640, "tensor_activity": 0.27}, Work.NO_CLEAR_FAULT),
+    ({"watts": 0.47 * 640, "flops": 500e12}, Work.NO_CLEAR_FAULT),
     ({"utilization": 0.6, "watts": 90.0}, Work.NO_CLEAR_FAULT),
     ({"throttle": frozenset({"hw_power_brake"}), "watts": 300.0}, Work.THROTTLED),
     ({"throttle": frozenset({"sw_power_cap"}), "tensor_activity": 0.8}, Work.MATMUL),
@@ -92,6 +98,19 @@ def test_a_lowered_limit_is_compared_with_and_said():
     found = classify(window(290.0, power_limit_w=300.0), GEMM, LIMITS)
     assert (found.work, found.against) == (Work.THROTTLED, Against.LOWERED_LIMIT)
     assert "700 W to 300 W" in found.why
+
+
+def test_without_a_reference_a_limit_below_the_cards_own_is_seen_all_the_same():
+    capped = window(198.0, power_limit_w=200.0, throttle=frozenset({"sw_power_cap"}))
+    found = classify(capped, None, LIMITS, default_limit_w=350.0)
+    assert (found.work, found.against) == (Work.THROTTLED, Against.BELOW_DEFAULT)
+    assert "350 W to 200 W" in found.why
+    said = " ".join(clauses("throttled", found))
+    assert "below the card's default" in said
+    assert "pfid probe gemm" in said
+    measured = gemm_reference(power_w=197.0, power_limit_w=200.0)
+    assert classify(capped, measured, LIMITS, default_limit_w=350.0).work is not Work.THROTTLED
+    assert classify(capped, None, LIMITS, default_limit_w=200.0).work is not Work.THROTTLED
 
 
 def test_a_lowered_limit_that_does_not_bind_is_no_throttling():
