@@ -29,6 +29,7 @@ from pfid.monitoring.emitted import Emitted, emitted, unknown_selectors
 from pfid.monitoring.own_trials import OF_JOBS, OF_PFID
 from pfid.monitoring.rule import Alert, Group, Rule, alerts, needed, recorded
 from pfid.monitoring.rule_file import EVERY, rule_groups, rules_data
+from pfid.monitoring.selectors import series_named
 from pfid.monitoring.series_trials import OF_SERIES
 from pfid.monitoring.trial import trial_data
 from pfid.monitoring.yaml_text import yaml_text
@@ -201,9 +202,9 @@ class _Trial:
         brought = of_check(self._groups, check)
         problems = [problem, *(p for a in brought if (p := self._strangers.get(a.name)))]
         rules = (Group(name=check, rules=needed(self._groups, brought)),)
-        problems.append(
-            _promtool(rules, promtool_data(RULES, of_check(self._declared, check), shown))
-        )
+        asked = series_named(rule.expr for rule in rules[0].rules)
+        tests = promtool_data(RULES, of_check(self._declared, check), shown, asked)
+        problems.append(_promtool(rules, tests))
         return AlertResult(
             check=check, controls=len(shown), problem="\n".join(p for p in problems if p)
         )

@@ -4,8 +4,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from pfid.monitoring.control_tests import JOB
-from pfid.monitoring.own_rules import WORKER_ENDS
+from pfid.monitoring.control_tests import JOB, STEP_S
+from pfid.monitoring.own_rules import (
+    LOOP_STALLED_S,
+    PAGE_SLACK_S,
+    PROOF_OVERDUE_S,
+    STALE_INTERVALS,
+    WORKER_ENDS,
+)
 from pfid.monitoring.trial import (
     AT_S,
     BOX,
@@ -22,11 +28,25 @@ from pfid.monitoring.trial import (
 LOOP: Final = f"pfid_loop_last_iteration_timestamp_seconds{{{BOX}}}"
 SAMPLED: Final = f'pfid_sampler_last_success_timestamp_seconds{{{BOX},sampler="steps"}}'
 EVERY_SECOND: Final = always("pfid_sampler_interval_seconds", 1, ',sampler="steps"')
+_LATE_S: Final = STALE_INTERVALS * 1 + PAGE_SLACK_S
+_SELDOM: Final = always("pfid_sampler_interval_seconds", 1, ',sampler="nvml"')
 PROOF: Final = f'pfid_selftest_last_success_timestamp_seconds{{{BOX},leg="controls"}}'
 STARTED: Final = f"process_start_time_seconds{{{BOX}}}"
 BUILD: Final = always("pfid_build_info", 1)
+READY: Final = always("pfid_ready", 1)
 DROPPED: Final = counter("pfid_dropped_series_total", family="pfid_run_info")
-_DAY_S: Final = 86_400
+
+
+def _behind(series: str, age_s: int) -> tuple[str, str]:
+    """A time that goes on, so many seconds behind the box's clock."""
+    return series, f"{AT_S - age_s}+{STEP_S}x{LENGTH}"
+
+
+def _of_the_box(trial: Trial) -> Trial:
+    """The same worlds, for an alert that tells of the box alone."""
+    also = {name: replace(world, about={}) for name, world in trial.also.items()}
+    return replace(trial, about={}, also=also)
+
 
 OF_PFID: Final[Mapping[str, Trial]] = {
     "Watchdog": Trial(fires=(), about={"job": None, "instance": None}),
@@ -36,12 +56,25 @@ OF_PFID: Final[Mapping[str, Trial]] = {
     ),
     "PfidLoopStalled": Trial(
         fires=(NOW, (LOOP, f"{AT_S}+0x{LENGTH}")),
-        quiet={"it goes round": (NOW, (LOOP, RISING)), "nobody can tell": (NOW,)},
+        quiet={
+            "it goes round": (NOW, (LOOP, RISING)),
+            "late, and not too late": (NOW, _behind(LOOP, LOOP_STALLED_S)),
+            "nobody can tell": (NOW,),
+        },
         says="40m 0s",
     ),
     "PfidSamplerStale": Trial(
         fires=(NOW, (SAMPLED, f"{AT_S}+0x{LENGTH}"), EVERY_SECOND),
-        quiet={"it answers": (NOW, (SAMPLED, RISING), EVERY_SECOND)},
+        also={
+            "it never answered": Trial(
+                fires=(NOW, EVERY_SECOND), about={"sampler": "steps"}, says="1s"
+            )
+        },
+        quiet={
+            "it answers": (NOW, (SAMPLED, RISING), EVERY_SECOND),
+            "late, and not too late": (NOW, _behind(SAMPLED, _LATE_S), EVERY_SECOND),
+            "one that not every box has never answered": (NOW, _SELDOM),
+        },
         about={"sampler": "steps"},
         says="40m 0s",
     ),
@@ -52,9 +85,10 @@ OF_PFID: Final[Mapping[str, Trial]] = {
         says="2",
     ),
     "PfidSelftestOverdue": Trial(
-        fires=(NOW, (PROOF, f"{AT_S - 10 * _DAY_S}+0x{LENGTH}")),
+        fires=(NOW, _behind(PROOF, PROOF_OVERDUE_S + 1), READY),
+        also={"there never was one": Trial(fires=(NOW, READY))},
         quiet={
-            "young": (NOW, (PROOF, f"{AT_S - 7 * _DAY_S}+0x{LENGTH}"), always("pfid_ready", 1)),
+            "young enough": (NOW, _behind(PROOF, PROOF_OVERDUE_S), READY),
             "not ready yet": (NOW, always("pfid_ready", 0)),
         },
         about={"leg": "controls"},
@@ -76,7 +110,7 @@ OF_PFID: Final[Mapping[str, Trial]] = {
     "PfidCheckErrors": counter("pfid_check_errors_total", check="c"),
     "PfidPageErrors": counter("pfid_page_errors_total", group="g"),
     "PfidNotificationsFailing": counter("pfid_notifications_failed_total", channel="c"),
-    "PfidSeriesLimited": replace(DROPPED, about={}),
+    "PfidSeriesLimited": _of_the_box(DROPPED),
 }
 
 

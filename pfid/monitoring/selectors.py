@@ -5,7 +5,7 @@ expression itself is good, ``promtool`` says.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -70,6 +70,15 @@ def selected(expr: str) -> Selected:
             selectors.append(Selector(token, tuple(_matchers(tokens[at + 1 : end]))))
             at = end + 1
     return Selected(tuple(selectors), frozenset(labels))
+
+
+def series_named(expressions: Iterable[str]) -> frozenset[str]:
+    """Names of all series that expressions ask for.
+
+    Raises:
+        NotTokensError: if one cannot be PromQL.
+    """
+    return frozenset(s.name for expr in expressions for s in selected(expr).selectors)
 
 
 def _is_series(token: str, after: str) -> bool:

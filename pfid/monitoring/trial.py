@@ -37,14 +37,15 @@ class Trial:
     Attributes:
         fires: in which it fires, and the alert of no other world here.
         quiet: in which it does not, by what is the case there.
-        also: further ones in which it fires, by what is the case there.
+        also: further ones in which it fires, each with labels and a value of its own, by what is
+            the case there.
         about: labels that it then has beside job and instance; None for one that it has not.
         says: its value, as its description shows it.
     """
 
     fires: Series
     quiet: Mapping[str, Series] = field(default_factory=dict)
-    also: Mapping[str, Series] = field(default_factory=dict)
+    also: Mapping[str, "Trial"] = field(default_factory=dict)
     about: Mapping[str, str | None] = field(default_factory=dict)
     says: str = ""
 
@@ -79,15 +80,17 @@ def counter(name: str, times: int = 0, **about: str) -> Trial:
     return Trial(
         fires=((series, f"0+1x{LENGTH}"), *_long_running()),
         also={
-            "before the first page": (
-                (series, f"{late} {times + 1}+0x{rest}"),
-                (_STARTED, f"{late} {AT_S + _LATE * STEP_S}+0x{rest}"),
-                (NOW[0], f"{late} {AT_S + _LATE * STEP_S}+{STEP_S}x{rest}"),
-                (_BUILD, f"{late} 1+0x{rest}"),
+            "before the first page": Trial(
+                fires=(
+                    (series, f"{late} {times + 1}+0x{rest}"),
+                    (_STARTED, f"{late} {AT_S + _LATE * STEP_S}+0x{rest}"),
+                    (NOW[0], f"{late} {AT_S + _LATE * STEP_S}+{STEP_S}x{rest}"),
+                    (_BUILD, f"{late} 1+0x{rest}"),
+                ),
+                about=about,
             ),
-            "before it was on the page": (
-                (series, f"{late} {times + 1}+0x{rest}"),
-                *_long_running(),
+            "before it was on the page": Trial(
+                fires=((series, f"{late} {times + 1}+0x{rest}"), *_long_running()), about=about
             ),
         },
         quiet={
@@ -119,13 +122,16 @@ def trial_data(rule_file: str, alert: Alert, trial: Trial) -> dict[str, Any]:
     moments: list[dict[str, Any]] = []
     if alert.for_s:
         moments.append({**late, "eval_time": f"{alert.for_s - STEP_S}s", "exp_alerts": []})
-    fires = {**late, "exp_alerts": [_expected(alert, trial)]}
-    also = (_test(n, s, [fires]) for n, s in trial.also.items())
+
+    def fires(world: Trial) -> dict[str, Any]:
+        return {**late, "exp_alerts": [_expected(alert, world)]}
+
+    also = (_test(n, world.fires, [fires(world)]) for n, world in trial.also.items())
     quiet = (_test(n, s, [{**late, "exp_alerts": []}]) for n, s in trial.quiet.items())
     return {
         "rule_files": [rule_file],
         "evaluation_interval": f"{STEP_S}s",
-        "tests": [_test("it fires", trial.fires, [*moments, fires]), *also, *quiet],
+        "tests": [_test("it fires", trial.fires, [*moments, fires(trial)]), *also, *quiet],
     }
 
 

@@ -288,6 +288,17 @@ def test_every_condition_of_an_alert_straight_from_series_is_tried(field):
     assert {r.check for r in own_alerts(spoil, concerned) if not r.ok} == concerned
 
 
+@pytest.mark.parametrize("name", ["PfidSamplerStale", "PfidSelftestOverdue"])
+def test_each_half_of_an_alert_with_two_is_tried(name):
+    halves = (
+        lambda expr: expr.partition(") or (")[0] + ")",
+        lambda expr: "(" + expr.partition(") or (")[2],
+    )
+    for half in halves:
+        (result,) = own_alerts(changed(lambda r, half=half: replace(r, expr=half(r.expr))), {name})
+        assert "exp:" in result.problem, result.problem
+
+
 def test_promtool_takes_the_rules_with_everything_that_can_be_asked_for(tmp_path):
     out = tmp_path / "rules.yml"
     more = [part for name in sorted(EVERY.more) for part in ("--with", name)]
