@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pfid.analysis.interval_union import IntervalUnion, overlap
+from pfid.analysis.interval_union import IntervalUnion, overlap, union_of
 from pfid.analysis.kernel_table import KernelTable, KernelTally
 from pfid.domain.kernel import KernelClass
 
@@ -110,9 +110,5 @@ def _generation(
 
 
 def _compute(table: KernelTable, device: str) -> IntervalUnion:
-    whole = IntervalUnion()
-    for kind in COMPUTE:
-        union = table.unions.get((device, kind))
-        if union is not None:
-            whole.add(union.starts, union.ends)
-    return whole
+    unions = (table.unions.get((device, kind)) for kind in COMPUTE)
+    return union_of(union for union in unions if union is not None)

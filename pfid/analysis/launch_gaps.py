@@ -10,9 +10,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-import numpy as np
-
-from pfid.analysis.interval_union import IntervalUnion
 from pfid.analysis.kernel_table import OUTSIDE, KernelTable, in_order
 from pfid.domain.trace_rows import StepWindow
 
@@ -64,8 +61,12 @@ def launch_gaps(table: KernelTable, steps: Iterable[StepWindow]) -> LaunchGaps |
         bounds = (windows[0].start_ns, max(window.end_ns for window in windows))
     if table.span is None or bounds is None or bounds[1] <= bounds[0]:
         return None
-    gaps = np.concatenate([_gaps(union, *bounds) for union in table.busy.values()])
-    short = gaps <= SHORT_GAP_NS
+    short_ns = long_ns = longest_ns = 0
+    for gaps in (found for union in table.busy.values() for found in union.gaps_within(*bounds)):
+        brief = gaps <= SHORT_GAP_NS
+        short_ns += int(gaps[brief].sum())
+        long_ns += int(gaps[~brief].sum())
+        longest_ns = max(longest_ns, int(gaps.max(initial=0)))
     stepped = bool(windows) and not table.steps_late
     if stepped:
         launches = sum(n for (step, _), n in table.step_calls.items() if step != OUTSIDE)
@@ -76,18 +77,8 @@ def launch_gaps(table: KernelTable, steps: Iterable[StepWindow]) -> LaunchGaps |
         launches=launches,
         steps=len(windows) if stepped else 0,
         wall_ns=(bounds[1] - bounds[0]) * len(table.busy),
-        short_ns=int(gaps[short].sum()),
-        long_ns=int(gaps[~short].sum()),
-        longest_ns=int(gaps.max(initial=0)),
+        short_ns=short_ns,
+        long_ns=long_ns,
+        longest_ns=longest_ns,
         mean_ns=sum(tally.total_ns for tally in table.used) / rows if rows else 0.0,
     )
-
-
-def _gaps(
-    union: IntervalUnion, start: int, end: int
-) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
-    """Idle times within bounds, those at the edges among them."""
-    begins = np.append(np.clip(union.starts, start, end), end)
-    ends = np.insert(np.clip(union.ends, start, end), 0, start)
-    found = begins - ends
-    return found[found > 0]

@@ -1,5 +1,5 @@
-"""Read traces of 300 MB and of 1 GB with ``pfid trace``, beside gunzip alone and, the smaller one,
-HolisticTraceAnalysis.
+"""Read traces of 300 MB and of 1 GB with ``pfid trace``, beside gunzip alone and, the smallest one,
+HolisticTraceAnalysis. The last one holds nothing but device rows.
 
 Every kernel's figures are held against a brute-force reading of the same file, pfid's and the
 peer's. The peer gets an environment of its own, in the folder where this is run.
@@ -22,8 +22,9 @@ from pathlib import Path
 from kineto_trace import write
 from limits import Limits
 
-SIZES = (180_000, 570_000)
-"""Launches: 322 MB and 1.0 GB of JSON; the peer reads the first."""
+SIZES = ((180_000, True), (570_000, True), (1_400_000, False))
+"""Launches, and whether with the host's rows: 322 MB, 1.0 GB and, of device rows alone, 1.0 GB of
+JSON; the peer reads the first."""
 ROUNDS = 3
 TIMES_GUNZIP = 2
 RSS_MB = 150
@@ -31,6 +32,7 @@ TIMES_PEER = 15
 ROUNDED_US = 2
 """The peer rounds begin and end of a row down to whole microseconds."""
 PEER = "HolisticTraceAnalysis==0.5.0"
+"""The newest that PyPI has (looked up 2026-11-30)."""
 PEER_HOME = Path(__file__).parents[2] / ".tests" / "hta-venv"
 PEER_SCRIPT = """
 import json, logging, sys, warnings
@@ -57,19 +59,21 @@ def main() -> int:
     """Print the figures."""
     limits = Limits()
     with tempfile.TemporaryDirectory() as folder:
-        trace, out = Path(folder) / "trace.json.gz", Path(folder) / "out.json"
-        for launches in SIZES:
-            one_size(trace, out, launches, limits)
+        trace = Path(folder) / "trace.json.gz"
+        for number, (launches, host) in enumerate(SIZES):
+            write(trace, launches, host=host)
+            kind = "" if host else " of device rows alone"
+            one_size(trace, kind, limits, peer_too=number == 0)
     return limits.status()
 
 
-def one_size(trace: Path, out: Path, launches: int, limits: Limits) -> None:
+def one_size(trace: Path, kind: str, limits: Limits, *, peer_too: bool) -> None:
     """Read one trace in every way there is."""
-    write(trace, launches)
+    out = trace.with_name("out.json")
     with gzip.open(trace) as file:
         size_mb = sum(len(block) for block in iter(lambda: file.read(1 << 20), b"")) / 1e6
     packed_mb = trace.stat().st_size / 1e6
-    print(f"\n{size_mb:,.0f} MB of JSON in {packed_mb:.1f} MB, {launches:,} device rows")
+    print(f"\n{size_mb:,.0f} MB of JSON{kind} in {packed_mb:.1f} MB")
     gunzip, pfid = [], []
     for _ in range(ROUNDS):
         gunzip.append(measured(["gunzip", "-c", trace], out))
@@ -77,9 +81,9 @@ def one_size(trace: Path, out: Path, launches: int, limits: Limits) -> None:
     said = json.loads(out.read_text())
     print(f"{'reader':22}{'seconds':>9}{'cpu':>8}{'RSS MB':>9}")
     floor, ours = shown("gunzip alone", gunzip), shown("pfid trace", pfid)
-    theirs, rows = peer(trace, out) if launches == SIZES[0] else (None, [])
+    theirs, rows = peer(trace, out) if peer_too else (None, [])
     print(f"pfid / gunzip in processor time: {ours.cpu_s / floor.cpu_s:.2f}")
-    size = f"{size_mb:,.0f} MB"
+    size = f"{size_mb:,.0f} MB{kind}"
     limits.at_most(f"{size}, time over gunzip's", ours.seconds / floor.seconds, TIMES_GUNZIP)
     limits.at_most(f"{size}, RSS", ours.rss_mb, RSS_MB, "MB")
     if theirs is not None:

@@ -2,11 +2,14 @@
 
 import json
 import re
+from itertools import pairwise
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pfid.analysis import interval_union
 from pfid.analysis.interval_union import IntervalUnion, overlap
 from pfid.formats.kernel_names.identity import identify
 from pfid.formats.trace.event_stream import EventStream
@@ -181,13 +184,31 @@ def union(intervals, parts=1):
     return whole
 
 
-@given(INTERVALS, st.integers(1, 5), st.integers(0, 250), st.integers(0, 250))
-def test_a_union_is_the_set_of_covered_points_in_any_portions(intervals, parts, one, other):
+@given(
+    INTERVALS,
+    st.integers(1, 5),
+    st.tuples(st.integers(0, 250), st.integers(0, 250)).map(sorted),
+    st.sampled_from((1, 2, 3, interval_union.CHUNK)),
+    st.sampled_from((0, 1, 50, interval_union._SHORT_NS)),
+)
+def test_a_union_is_the_set_of_covered_points_in_any_portions(
+    intervals, parts, window, chunk, short_ns
+):
     points = {p for start, end in intervals for p in range(start, end)}
-    whole = union(intervals, parts)
-    first, last = sorted((one, other))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(interval_union, "CHUNK", chunk)
+        patch.setattr(interval_union, "_SHORT_NS", short_ns)
+        whole = union(intervals, parts)
+    inside = set(range(*window))
     assert whole.length == len(points)
-    assert whole.length_within(first, last) == len(points & set(range(first, last)))
+    assert whole.length_within(*window) == len(points & inside)
+    gaps = [gap for block in whole.gaps_within(*window) for gap in block]
+    assert sum(gaps) == len(inside - points)
+    assert all(gap > 0 for gap in gaps)
+    blocks = [list(zip(starts, ends, strict=True)) for starts, ends in whole.blocks()]
+    kept = [one for block in blocks for one in block]
+    assert all(len(block) <= chunk for block in blocks)
+    assert all(one[1] < other[0] for one, other in pairwise(kept))
 
 
 @given(INTERVALS, INTERVALS)
