@@ -3,7 +3,7 @@
 After a fatal Xid no call may be made until the driver was loaded anew (DESIGN, section 5). A daemon
 that is started again, a probe or a self-test would ask all the same; so the load under which the
 error came stands in a file: of the box's daemon in its state and, for everybody to read, beside its
-socket; of a user's own engines and commands in their state.
+socket and where it outlives the daemon; of a user's own engines and commands in their state.
 """
 
 import os
@@ -55,15 +55,15 @@ class DriverStop:
 
     Attributes:
         own: folder of our own file; None keeps it in this process.
-        shown: folder that users may read, where the file is put as well; None for no such folder.
-            The file is every reader's, and says nothing but which load it was.
+        shown: folders that users may read, where the file is put as well. The file is every
+            reader's, and says nothing but which load it was.
         others: folders of files that somebody else writes.
         name: whose driver, as it stands in the file's name.
         load: says which loading of the driver this is.
     """
 
     own: Path | None = None
-    shown: Path | None = None
+    shown: tuple[Path, ...] = ()
     others: tuple[Path, ...] = ()
     name: str = "nvml"
     load: Callable[[], str] = driver_load
@@ -84,24 +84,22 @@ class DriverStop:
             with suppress(OSError):
                 _write(self._path(self.own), _Stop(load=self._known, at_s=time.time()))
                 self._known = None
-        if self.shown is not None:
-            self._show()
+        self._show()
 
     def show(self) -> None:
-        """Let users read what stands: the folder goes with the daemon, its state stays."""
-        if self.shown is not None and self.stands():
+        """Let users read what stands: a folder may have gone with the daemon, its state stays."""
+        if self.shown and self.stands():
             self._show()
 
     def _show(self) -> None:
-        if self.shown is not None:
+        for folder in self.shown:
             with suppress(OSError):
-                _write(self._path(self.shown), _Stop(load=self.load(), at_s=time.time()), READABLE)
+                _write(self._path(folder), _Stop(load=self.load(), at_s=time.time()), READABLE)
 
     def clear(self) -> None:
         """An operator says that the driver may be asked again."""
         self._known = None
-        shown = () if self.shown is None else (self._path(self.shown),)
-        for path in (*self._paths(), *shown):
+        for path in (*self._paths(), *map(self._path, self.shown)):
             with suppress(OSError):
                 path.unlink(missing_ok=True)
 

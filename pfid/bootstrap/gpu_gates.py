@@ -10,7 +10,13 @@ from pfid.adapters.driver_stop import DriverStop, driver_load
 from pfid.adapters.gpu_gate import GpuGate
 from pfid.adapters.process_identity import machine_id
 from pfid.bootstrap.place import Place
-from pfid.config.paths import SYSTEM_STATE, daemon_socket, user_state_dir
+from pfid.config.paths import (
+    SYSTEM_SHOWN,
+    SYSTEM_STATE,
+    daemon_shown_dir,
+    daemon_socket,
+    user_state_dir,
+)
 from pfid.domain.errors import ConfigError
 from pfid.domain.gpu import NVML
 
@@ -21,7 +27,9 @@ NO_MODULE: Final = Path("/nonexistent")
 def daemon_gate(place: Place, name: str = NVML) -> GpuGate:
     """For the box's daemon, or an engine; ``name`` tells whose driver."""
     if place.engine_of is None or place.history is None:
-        stop = DriverStop(name=name, own=place.state_dir, shown=place.socket.parent)
+        kept = daemon_shown_dir(os.environ)
+        shown = (place.socket.parent, *(() if kept is None else (kept,)))
+        stop = DriverStop(name=name, own=place.state_dir, shown=shown)
         gate = _gate(stop)
         stop.show()
         return gate
@@ -38,8 +46,11 @@ def command_stop() -> DriverStop:
 
 
 def _of_the_box() -> tuple[Path, ...]:
-    """Where the box's daemon shows its users that the driver is not to be asked; its own state."""
-    return (daemon_socket(os.environ).parent, SYSTEM_STATE)
+    """Where the box's daemon shows its users that the driver is not to be asked; its own state.
+
+    The folder of its socket goes when it stops, and what was fatal is not over by that.
+    """
+    return (daemon_socket(os.environ).parent, SYSTEM_SHOWN, SYSTEM_STATE)
 
 
 def command_gate() -> GpuGate:

@@ -12,6 +12,8 @@ from pfid.domain.errors import ConfigError
 
 SYSTEM_RUNTIME: Final = Path("/run/pfid")
 SYSTEM_STATE: Final = Path("/var/lib/pfid")
+SYSTEM_SHOWN: Final = Path("/var/cache/pfid")
+"""What the daemon lets everybody read also while it does not run."""
 SYSTEM_CONFIG: Final = Path("/etc/pfid/pfid.toml")
 SOCKET_NAME: Final = "control.sock"
 
@@ -41,6 +43,15 @@ def daemon_state_dir(environ: Mapping[str, str]) -> Path:
     """The daemon's own state: systemd's ``STATE_DIRECTORY`` or the fixed place."""
     first = environ.get("STATE_DIRECTORY", "").split(":")[0]
     return Path(first) if first else SYSTEM_STATE
+
+
+def daemon_shown_dir(environ: Mapping[str, str]) -> Path | None:
+    """Where the daemon puts what everybody may read also while it does not run, if it has a place.
+
+    systemd's ``CACHE_DIRECTORY``: unlike ``RUNTIME_DIRECTORY`` it does not go with the unit.
+    """
+    first = environ.get("CACHE_DIRECTORY", "").split(":")[0]
+    return Path(first) if first else None
 
 
 def config_file(environ: Mapping[str, str], *, embedded: bool = False) -> Path | None:

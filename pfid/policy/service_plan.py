@@ -38,6 +38,7 @@ _UNSAFE: Final = re.compile(r"[\x00-\x1f\x7f\"'\\]")
 """What systemd refuses in the path of a program, however it is written."""
 LEFT: Final = {
     "/var/lib/pfid": "runs, verdicts and events",
+    "/var/cache/pfid": "the word that a GPU met a fatal error",
     "/etc/pfid": "the configuration",
 }
 """What uninstalling leaves, and what it is."""

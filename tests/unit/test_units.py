@@ -71,6 +71,7 @@ def test_it_may_nothing_and_sees_no_home(service):
 def test_users_reach_the_socket_and_not_the_state(service):
     assert (service["RuntimeDirectory"], service["RuntimeDirectoryMode"]) == ("pfid", "0755")
     assert (service["StateDirectory"], service["StateDirectoryMode"]) == ("pfid", "0700")
+    assert (service["CacheDirectory"], service["CacheDirectoryMode"]) == ("pfid", "0755")
     assert "DynamicUser" not in service
     assert "RuntimeDirectoryPreserve" not in service
 

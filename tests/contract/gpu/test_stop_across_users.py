@@ -1,10 +1,13 @@
 """After a fatal error seen by the box's daemon, commands of other users leave the driver be."""
 
 import os
+import shutil
 import stat
 
 import pytest
 
+from pfid.adapters.driver_stop import DriverStop, driver_load
+from pfid.bootstrap import gpu_gates
 from pfid.bootstrap.gpu_gates import command_stop, daemon_gate
 from pfid.bootstrap.place import Place
 
@@ -19,6 +22,9 @@ def place(tmp_path, monkeypatch):
             parent.chmod(0o755)
     (tmp_path / "run").mkdir(mode=0o755)
     (tmp_path / "state").mkdir(mode=0o700)
+    (tmp_path / "cache").mkdir(mode=0o755)
+    monkeypatch.setenv("CACHE_DIRECTORY", str(tmp_path / "cache"))
+    monkeypatch.setattr(gpu_gates, "SYSTEM_SHOWN", tmp_path / "cache")
     socket = tmp_path / "run" / "control.sock"
     monkeypatch.setenv("PFID_SOCKET", str(socket))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "nobodys"))
@@ -61,8 +67,30 @@ def test_what_the_boxs_daemon_stopped_is_stopped_for_every_user_and_opened_for_a
 @pytest.mark.root
 def test_a_daemon_that_is_started_again_shows_it_again(place):
     daemon_gate(place).stop.set()
-    (shown,) = place.socket.parent.iterdir()
-    shown.unlink()
+    for folder in (place.socket.parent, place.state_dir.parent / "cache"):
+        (shown,) = folder.iterdir()
+        shown.unlink()
     assert not stands_for_nobody(), "the fault was not delivered"
     daemon_gate(place)
     assert stands_for_nobody()
+
+
+@pytest.mark.root
+def test_it_stands_when_the_daemon_and_its_runtime_folder_are_gone_until_the_driver_is_loaded_anew(
+    place, monkeypatch, tmp_path
+):
+    module = tmp_path / "module"
+    module.mkdir()
+    monkeypatch.setattr(gpu_gates, "DriverStop", lambda **more: stop_of(module, **more))
+    daemon_gate(place).stop.set()
+    shutil.rmtree(place.socket.parent)
+    assert stands_for_nobody()
+    another = tmp_path / "another"
+    another.mkdir()
+    module.rmdir()
+    another.rename(module)
+    assert not stands_for_nobody()
+
+
+def stop_of(module, **more):
+    return DriverStop(**more, load=lambda: driver_load(module))

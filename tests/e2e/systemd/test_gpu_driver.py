@@ -10,10 +10,11 @@ pytestmark = [
     pytest.mark.full,
     pytest.mark.root,
     pytest.mark.needs("systemd-nspawn", "gcc"),
-    pytest.mark.timeout(120),
+    pytest.mark.timeout(400),
 ]
 
 UNIT = "pfid.service"
+PFID = ("/opt/pfid/bin/python", "-P", "-m", "pfid")
 WATCHDOG_S = 4
 DROP_IN = f"/run/systemd/system/{UNIT}.d/shim.conf"
 PAGE = (
@@ -58,3 +59,37 @@ def test_a_hung_driver_call_does_not_restart_the_daemon(box):
         box.root("systemctl", "daemon-reload")
         box.root("systemctl", "restart", UNIT)
     assert box.show(UNIT, "Result") == "success"
+
+
+def as_bob(box, *command):
+    """As on a machine, where all see one boot; a container puts its own over it, but for units."""
+    bare = 'umount /proc/sys/kernel/random/boot_id; exec "$@"'
+    bob = ("setpriv", "--reuid=bob", "--regid=bob", "--init-groups", "env", "HOME=/home/bob")
+    return box.root("unshare", "--mount", "sh", "-c", bare, "sh", *bob, *command, check=False)
+
+
+def test_a_fatal_error_keeps_users_from_the_driver_also_while_the_daemon_is_stopped(box):
+    shim = Shim(box.shim)
+    shim.play(H200)
+    box.shim.chmod(0o777)
+    box.write(
+        DROP_IN, "[Service]\nEnvironment=LD_LIBRARY_PATH=/opt/shim\nReadWritePaths=/opt/shim\n"
+    )
+    box.root("systemctl", "daemon-reload")
+    box.root("systemctl", "restart", UNIT)
+    try:
+        box.until("a GPU", lambda: value(box, "pfid_nvml_up") == 1, 60)
+        shim.xid(0, 79)
+        box.until("that it stopped", lambda: value(box, "pfid_nvml_up") != 1, 60)
+        box.root("systemctl", "stop", UNIT)
+        box.root("test", "!", "-e", "/run/pfid")
+        shim.forget_calls()
+        asked = as_bob(box, "env", "LD_LIBRARY_PATH=/opt/shim", *PFID, "gpus")
+        assert (asked.returncode, shim.calls()) == (3, []), asked.stderr
+        assert "fatal" in asked.stderr
+    finally:
+        box.root("rm", "-f", DROP_IN)
+        box.root("rm", "-f", "/var/cache/pfid/driver-stop-nvml.json", check=False)
+        box.root("rm", "-f", "/var/lib/pfid/driver-stop-nvml.json", check=False)
+        box.root("systemctl", "daemon-reload")
+        box.root("systemctl", "restart", UNIT)
