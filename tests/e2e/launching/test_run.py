@@ -226,7 +226,7 @@ def test_a_launcher_that_waits_to_relaunch_holds_its_name_and_lets_go_when_told(
 def test_a_launcher_that_has_not_noted_the_end_yet_holds_its_name(user, eventually):
     """Between the end of a run and the word that it is launched again, nobody slips in."""
     launcher = user.start_run("--restart", "9", "--", "sleep", "600")
-    eventually(user.records, "the launch")
+    assert any("(name train" in line for line in launcher.stderr), "it is not launched"
     [record] = user.records()
     launcher.send_signal(signal.SIGSTOP)
     pid = record["process"]["pid"]

@@ -133,7 +133,7 @@ def test_a_run_that_ends_while_it_is_being_stopped_is_not_launched_again(user, e
 def test_a_run_whose_launcher_has_not_noted_its_end_yet_is_stopped(user, eventually):
     """It is over and not yet said to be launched again; it would be, and must not."""
     launcher = user.start_run("--restart", "9", "--", "sleep", "600")
-    eventually(user.records, "the launch")
+    assert any("(name train" in line for line in launcher.stderr), "it is not launched"
     [record] = user.records()
     pid = record["process"]["pid"]
     launcher.send_signal(signal.SIGSTOP)
