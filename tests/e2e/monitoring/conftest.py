@@ -18,8 +18,12 @@ from typing import Any
 
 import pytest
 
+from pfid.monitoring.own_rules import LOOP_STALLED_S
+
 CONFIG = '[page]\nlisten = ["127.0.0.1:{port}"]\n'
 SCRAPE_S = 1
+STALLED_S = 15
+"""A loop that waits for something to do comes round within five."""
 
 
 def free_port() -> int:
@@ -153,6 +157,9 @@ class Monitoring:
         assert rules.returncode == 0, rules.stderr
         # An hour of the rules' patience is a minute here; events have none to begin with.
         quick = re.sub(r'for: "(\d+)s"', lambda m: f'for: "{int(m[1]) // 60}s"', rules.stdout)
+        stalled = "pfid_loop_last_iteration_timestamp_seconds > "
+        assert quick.count(f"{stalled}{LOOP_STALLED_S}") == 1
+        quick = quick.replace(f"{stalled}{LOOP_STALLED_S}", f"{stalled}{STALLED_S}")
         (folder / "rules.yml").write_text(quick)
         self.alertmanager = self._alertmanager(place)
         self.prometheus = self._prometheus(place, ports)

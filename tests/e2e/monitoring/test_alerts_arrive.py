@@ -86,7 +86,6 @@ def test_a_killed_training_reaches_alertmanager_and_leaves_it_when_relaunched(
     events = box.json("events")["events"]
     assert any(e["check"] == "run_gone" and e["reason"] == "killed_by_signal" for e in events)
 
-    silenced_by_old_news(box, servers, instance)
     silenced_by_a_stall(box, servers)
 
     launch(box, training)
@@ -96,24 +95,6 @@ def test_a_killed_training_reaches_alertmanager_and_leaves_it_when_relaunched(
 
 def alive(servers):
     return servers.alerts("PfidRunGone") or servers.alerts("PfidRunGone", inhibited=True)
-
-
-def silenced_by_old_news(box, servers, instance):
-    """A page that is old news silences what is about its runs, but not what is known of a dead one.
-
-    The loop of a real daemon stands still for no reason that a test could bring about from outside.
-    """
-    stalled = {"alertname": "PfidLoopStalled", "job": "pfid", "instance": instance}
-    held = {"alertname": "PfidGpuHeldIdle", "job": "pfid", "instance": instance, "uuid": "g"}
-    other = {**held, "instance": "other:1"}
-    for labels in (stalled, held, other):
-        servers.raise_alert(labels)
-    box.until("silence", lambda: servers.alerts("PfidGpuHeldIdle", inhibited=True), 20)
-    (heard,) = servers.alerts("PfidGpuHeldIdle")
-    assert heard["labels"]["instance"] == "other:1"
-    assert len(servers.alerts("PfidRunGone")) == 1
-    for labels in (stalled, held, other):
-        servers.resolve(labels)
 
 
 def silenced_by_a_stall(box, servers):
