@@ -19,10 +19,13 @@ import threading
 import time
 import urllib.request
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from gpu_snapshot import with_gpus
+from limits import Limits
 from page import NOW_S, _snapshot
+from round_times import for_so_long, rank, timed
 from scratch_daemon import ScratchDaemon, end, sleepers
 from unrelated_server import UnrelatedServer
 
@@ -50,6 +53,10 @@ TURNS = 3
 """How often every load is tried, one after the other: a machine changes while one looks."""
 POLITE_EVERY_S = 5.0
 LIMIT_MS = 25.0
+LINEAR = 2.3
+"""So many times the time of half the runs at the most: linear, and what memory adds to it."""
+DELAY = 2.0
+"""How much later than beside an unrelated server with as large a page the loop may answer."""
 SLOW, SILENT = 10, 10
 SHARES = (0.5, 0.9, 0.99)
 NOBODY = "loop, nobody scrapes"
@@ -59,55 +66,69 @@ PFID = "loop, pfid loaded"
 
 
 def main() -> int:
-    """Print the figures; ``--scrape URL`` is the process of the scrapers."""
+    """Print the figures; ``--scrape URL`` is the process of the scrapers.
+
+    Ends with 1 where a limit is missed.
+    """
     if sys.argv[1:2] == ["--scrape"]:
         return _scrapers(sys.argv[2])
+    limits = Limits()
     if sys.argv[1:2] != ["--daemon"]:
-        _pages()
+        _pages(limits)
     if sys.argv[1:2] != ["--page"]:
         with tempfile.TemporaryDirectory(prefix="pfid-bench-load-") as folder:
-            _daemon(RUNS[-1], Shim(Path(folder) / "nvml"))
-    return 0
+            _daemon(RUNS[-1], Shim(Path(folder) / "nvml"), limits)
+    return limits.status()
 
 
-def _pages() -> None:
+def _pages(limits: Limits) -> None:
     print(f"the page of runs and {GPUS} GPUs, milliseconds")
     print(
         f"{'runs':>6}{'samples':>9}{'bytes':>10}{'gzipped':>9}{'render p50':>12}{'p99':>8}"
         f"{'scrape p50':>12}{'p99':>8}{'status page':>13}{'bytes':>9}"
     )
-    for runs in RUNS:
-        _page(runs)
-    print(f"limit of a scrape of {RUNS[-1]} runs: p99 {LIMIT_MS} ms")
+    half, whole = [_page(runs) for runs in RUNS][-2:]
+    limits.at_most(f"scrape of {RUNS[-1]} runs, p99", whole.scrape_p99_ms, LIMIT_MS, "ms")
+    growth = whole.render_ms / half.render_ms
+    limits.at_most("a page of twice the runs, the time of one", growth, LINEAR, "times")
 
 
-def _page(runs: int) -> None:
+@dataclass(frozen=True)
+class Cost:
+    """Milliseconds: of making a page, the median; of fetching it, the 99th percentile."""
+
+    render_ms: float
+    scrape_p99_ms: float
+
+
+def _page(runs: int) -> Cost:
     page = Page(exported_runs_max=10_000)
     snapshots = [with_gpus(_snapshot(runs, NOW_S + i), NOW_S + i, GPUS) for i in range(ROUNDS)]
     page.render(snapshots[0])
     settle_memory()
     turns = iter(snapshots)
-    rendered = _timed(lambda: page.render(next(turns)), ROUNDS)
+    rendered = timed(lambda: page.render(next(turns)), ROUNDS)
     body = page.render(snapshots[-1])
-    people = _timed(lambda: status_page(snapshots[-1]), 5)
+    people = timed(lambda: status_page(snapshots[-1]), 5)
     server = PageServer(
         [Address("127.0.0.1", 0)],
         live=lambda s: live_text(time.time(), requests=s.requests, evicted=s.evicted),
     )
     server.publish(body)
     server.start()
-    scraped = _timed(lambda: _fetch(str(server.url)), SCRAPES)
+    scraped = timed(lambda: _fetch(str(server.url)), SCRAPES)
     server.stop()
     samples = sum(not line.startswith(b"#") for line in body.splitlines())
     print(
         f"{runs:6}{samples:9}{len(body):10}{len(gzip.compress(body, 1)):9}"
-        f"{_rank(rendered, 0.5):12.2f}{_rank(rendered, 0.99):8.2f}"
-        f"{_rank(scraped, 0.5):12.2f}{_rank(scraped, 0.99):8.2f}"
-        f"{_rank(people, 0.5):13.2f}{len(status_page(snapshots[-1])):9}"
+        f"{rank(rendered, 0.5):12.2f}{rank(rendered, 0.99):8.2f}"
+        f"{rank(scraped, 0.5):12.2f}{rank(scraped, 0.99):8.2f}"
+        f"{rank(people, 0.5):13.2f}{len(status_page(snapshots[-1])):9}"
     )
+    return Cost(rank(rendered, 0.5), rank(scraped, 0.99))
 
 
-def _daemon(runs: int, shim: Shim) -> None:
+def _daemon(runs: int, shim: Shim, limits: Limits) -> None:
     processes = sleepers(runs)
     shim.play(*[H200] * GPUS, log="off")
     shim.processes += [(i % GPUS, process.pid, 1 << 30) for i, process in enumerate(processes)]
@@ -124,7 +145,7 @@ def _daemon(runs: int, shim: Shim) -> None:
 
             _until_held(url, runs)
             time.sleep(2.0)
-            alone = _timed(lambda: _fetch(url), 50)
+            alone = timed(lambda: _fetch(url), 50)
             with UnrelatedServer(_packed(url)) as unrelated:
                 rows, reports = _loads(url, unrelated.url, ask)
             print(
@@ -134,15 +155,20 @@ def _daemon(runs: int, shim: Shim) -> None:
             heads = "".join(f"{head:>9}" for head in ("p50", "p90", "p99", "max"))
             print(f"  {'milliseconds':<35}{heads}{'p99 to nobody':>17}")
             for name, values in rows.items():
-                _line(name, values, _rank(rows[NOBODY], 0.99))
+                _line(name, values, rank(rows[NOBODY], 0.99))
             _line("scrape, alone", alone)
             for name, report in reports.items():
                 loaded = name.removeprefix("loop, ")
                 _line(f"scrape, {loaded}", [1000 * s for s in report["seconds"]])
                 print(f"    scrapes {len(report['seconds'])}, failed {report['failed']}")
-            own = [_rank(rows[PFID], share) / _rank(rows[UNRELATED], share) for share in SHARES]
+            own = [rank(rows[PFID], share) / rank(rows[UNRELATED], share) for share in SHARES]
             print("  pfid loaded to the unrelated server loaded, loop, p50, p90, p99:", end="")
             print("".join(f" {ratio:.2f}" for ratio in own))
+            scrapes = reports[PFID]
+            limits.at_most("scrapes that failed under load", scrapes["failed"], 0)
+            loaded_ms = 1000 * rank(scrapes["seconds"], 0.99)
+            limits.at_most("scrape under load, p99", loaded_ms, LIMIT_MS, "ms")
+            limits.at_most("loop, of what an unrelated server costs it, p99", own[-1], DELAY)
     finally:
         end(processes)
 
@@ -157,7 +183,7 @@ def _loads(
         PFID: {"seconds": [], "failed": 0},
     }
     time.sleep(SCRAPED_WITHIN_S + 1.0)
-    rows[NOBODY] = _for(ask, TURNS * ASKED_S)
+    rows[NOBODY] = for_so_long(ask, TURNS * ASKED_S)
     for _ in range(TURNS):
         rows[POLITE] += _politely(url, ask)
         for name, at in ((UNRELATED, unrelated), (PFID, url)):
@@ -176,7 +202,7 @@ def _politely(url: str, ask: Callable[[], None]) -> list[float]:
 
     one = threading.Thread(target=scrape)
     one.start()
-    seen = _for(ask, ASKED_S)
+    seen = for_so_long(ask, ASKED_S)
     over.set()
     one.join()
     return seen
@@ -199,7 +225,7 @@ def _under_load(url: str, ask: Callable[[], None]) -> tuple[list[float], dict[st
         [sys.executable, __file__, "--scrape", url], stdout=subprocess.PIPE
     ) as scrapers:
         time.sleep(1.0)
-        seen = _for(ask, ASKED_S)
+        seen = for_so_long(ask, ASKED_S)
         said, _ = scrapers.communicate(timeout=60)
     over.set()
     drips.join()
@@ -263,34 +289,9 @@ def _until_held(url: str, runs: int) -> None:
     raise RuntimeError(f"{up} GPUs and {held} runs on them stand on the page")
 
 
-def _timed(act: Callable[[], object], rounds: int) -> list[float]:
-    """Milliseconds of each round."""
-    took = []
-    for _ in range(rounds):
-        began_s = time.perf_counter()
-        act()
-        took.append(1000 * (time.perf_counter() - began_s))
-    return took
-
-
-def _for(act: Callable[[], object], seconds: float) -> list[float]:
-    """Milliseconds of each time, a hundred times a second for so long."""
-    took: list[float] = []
-    ends_at = time.monotonic() + seconds
-    while time.monotonic() < ends_at:
-        took += _timed(act, 1)
-        time.sleep(0.01)
-    return took
-
-
-def _rank(values: list[float], share: float) -> float:
-    ordered = sorted(values)
-    return ordered[min(int(len(ordered) * share), len(ordered) - 1)]
-
-
 def _line(name: str, values: list[float], beside: float | None = None) -> None:
-    figures = "".join(f"{_rank(values, share):9.2f}" for share in (0.5, 0.9, 0.99, 1.0))
-    ratio = "" if beside is None else f"{_rank(values, 0.99) / beside:17.2f}"
+    figures = "".join(f"{rank(values, share):9.2f}" for share in (0.5, 0.9, 0.99, 1.0))
+    ratio = "" if beside is None else f"{rank(values, 0.99) / beside:17.2f}"
     print(f"  {name:<35}{figures}{ratio}")
 
 
