@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import Final
 
 from pfid.adapters.bounded_process import CannotStartError, run_bounded
-from pfid.formats.figure_search import Wanted, figures_in, prefilter
+from pfid.formats.figures.prefilter import prefilter
+from pfid.formats.figures.reading import figures_in
+from pfid.formats.figures.wanted import Wanted
 from pfid.formats.linear_regex import Pattern, PatternError, compile_utf8
 from pfid.formats.table_headers import Headers
 
@@ -30,6 +32,8 @@ LINE_WINDOW: Final = 2_000
 """So much of a very long line, around what the prefilter found, is read as one."""
 SPELLED_CHARS: Final = 200
 """So much behind a figure says what it is."""
+BELOW_CHARS: Final = 120
+"""So much of the next line, on which the unit of a last number may stand."""
 VENDORED: Final = frozenset(
     {
         ".git",
@@ -251,7 +255,8 @@ def _places(
         ends = min(stops, match.end() + LINE_WINDOW)
         read_to, to_its_end = ends, ends == stops
         header = headers.over(begins) if begins == starts else ""
-        for one in figures_in(text[begins:ends], wanted, header):
+        below = text[ends + 1 : ends + 1 + BELOW_CHARS].partition("\n")[0] if ends == stops else ""
+        for one in figures_in(text[begins:ends], wanted, header, below):
             if (begins + one.at, one.key) not in seen:
                 seen.add((begins + one.at, one.key))
                 yield Place(path, line, one.key, one.text)

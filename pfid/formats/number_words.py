@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from typing import Final
 
 _GROUP: Final = "[,_'\u2019\u00a0\u202f\u2009 ]"
-_WHOLE: Final = rf"(?:\d{{1,3}}(?:{_GROUP}\d{{3}})+(?!\d)|\d+)"
+_WHOLE: Final = (
+    rf"(?:\d{{1,3}}(?:{_GROUP}\d{{3}})+(?!\d)|\d{{1,3}}(?:\.\d{{3}}){{2,}}(?![\d.])|\d+)"
+)
 _POWER: Final = (
     r"(?:[eE][+-]?\d+|\s?[x\u00d7*\u00b7\u22c5]\s?10\s?(?:\^|\*\*)?\{?[-\u2212+]?\d+\}?)"
 )
@@ -26,14 +28,25 @@ _MANY: Final = "|".join(
     sorted((word for word in MULTIPLIERS if len(word) > 1), key=len, reverse=True)
 )
 NUMBER: Final = re.compile(
-    rf"(?:(?<![\w.])|(?<=\.\.))(?:(?<!\d,)|(?<=\.\d,)|(?<=\.\d\d,))(?P<sign>(?<![\w)\]%\u2030\u00d7\u00b0\s])[-\u2212]|(?<=\s)[-\u2212](?=\d))?"
+    rf"(?:(?<![\w.])|(?<=\.\.))(?:(?<!\d,)|(?<=\.\d,)|(?<=\.\d\d,))(?P<sign>(?<![\w)\]%\u2030\u00d7\u00b0\s-])[-\u2212]|(?<=\s)[-\u2212](?=\d))?"
     rf"(?P<whole>{_WHOLE})(?P<fraction>\.(?:\d\d?|\d{{4,}})(?=,\d)|[.,]\d+(?![.,]\d))?"
     rf"(?P<power>{_POWER})?(?!\d)(?!\.\d)(?(fraction)|(?!,\d))"
     rf"(?:(?P<many>[kKMGBT]|[ \u00a0\u202f-]?(?:{_MANY}|k))(?![\w/\u00b2^]))?"
 )
 """Not a part of a longer number, of a version or of a name."""
+_WORD_JOINS: Final = "up\\s+to|to|and|or|through|vs\\.?|versus|bis|und|oder"
 _JOIN: Final = re.compile(
-    r"\s*(?:-|\u2013|\u2014|\u2212|~|\.{2,3}|\u2026|,|to|and|bis|und|[-=]+>|[\u2192\u27f6\u21d2])\s*\Z"
+    rf"[\s$*`]*(?:-{{1,3}}|\u2013|\u2014|\u2212|~|\.{{2,3}}|\u2026|[,;/]|"
+    rf"(?:[-\u2013]\s?)?(?:{_WORD_JOINS})(?:\s?-)?|"
+    r"[<\u2264]=?\s?\w{1,12}\s?[<\u2264]=?|[-=]+>|[\u2192\u27f6\u21d2])[\s$*`]*\Z"
+)
+_SPELLED_OUT: Final[Mapping[str, float]] = {
+    "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9,
+    "ten": 10, "eleven": 11, "twelve": 12, "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50,
+    "hundred": 100,
+}  # fmt: skip
+_IN_WORDS: Final = re.compile(
+    rf"\b(?:{'|'.join(_SPELLED_OUT)})(?=fold\b|[\s\u00a0-])", re.IGNORECASE
 )
 _LOOK_ALIKE: Final = re.compile(
     r"""
@@ -63,22 +76,45 @@ class Written:
         end: where it ends.
         values: what it can mean: ``1,312`` is 1312 and, in half the world, 1.312.
         many: by what a word or letter behind it multiplies it; that is in the values already.
+        dotted: what it means where a stop parts thousands: ``1.312`` is 1312 in half the world.
+        in_words: it is written in letters.
     """
 
     start: int
     end: int
     values: tuple[float, ...]
     many: float = 1.0
+    dotted: tuple[float, ...] = ()
+    in_words: bool = False
 
 
 def numbers_in(text: str) -> Iterator[Written]:
-    """Every number of a line that is a figure."""
+    """Every number of a line that is a figure, in order."""
+    spelled = list(_in_words(text))
+    if spelled:
+        yield from sorted((*_in_digits(text), *spelled), key=lambda number: number.start)
+    else:
+        yield from _in_digits(text)
+
+
+def spelled_out(value: float) -> Iterator[str]:
+    """The number in words, if it is one that people write so."""
+    yield from (word for word, number in _SPELLED_OUT.items() if number == value)
+
+
+def _in_words(text: str) -> Iterator[Written]:
+    for found in _IN_WORDS.finditer(text):
+        values = (_SPELLED_OUT[found[0].lower()],)
+        yield Written(start=found.start(), end=found.end(), values=values, in_words=True)
+
+
+def _in_digits(text: str) -> Iterator[Written]:
     taken = look_alikes(text)
     for found in NUMBER.finditer(text):
         if within(taken, found.start("whole")):
             continue
         whole, fraction, power = found["whole"], found["fraction"] or "", found["power"] or ""
-        digits = re.sub(_GROUP, "", whole)
+        digits = re.sub(_GROUP, "", whole).replace(".", "")
         many = MULTIPLIERS[found["many"].lstrip(" \u00a0\u202f-")] if found["many"] else 1.0
         factor = _factor(power) * many
         sign = -1.0 if found["sign"] else 1.0
@@ -87,11 +123,14 @@ def numbers_in(text: str) -> Iterator[Written]:
             values.append(_float(whole.replace(",", ".")))
         if fraction.startswith(",") and len(fraction) == 4 and len(digits) <= 3:
             values.append(_float(digits + fraction[1:]))
+        dotted = fraction.startswith(".") and len(fraction) == 4 and 0 < len(digits) <= 3
+        thousands = (_float(digits + fraction[1:]),) if dotted and digits[0] != "0" else ()
         yield Written(
             start=found.start("whole"),
             end=found.end(),
             values=tuple(sign * value * factor for value in values),
             many=many,
+            dotted=tuple(sign * value * factor for value in thousands),
         )
 
 
@@ -120,7 +159,7 @@ def _factor(power: str) -> float:
     exponent = re.sub(r"\A\s?[x\u00d7*\u00b7\u22c5]\s?10\s?(?:\^|\*\*)?|[eE{}]", "", power).replace(
         "\u2212", "-"
     )
-    return 10.0 ** int(exponent) if len(exponent) < 5 else float("inf")
+    return float(f"1e{exponent}")
 
 
 def _float(text: str) -> float:

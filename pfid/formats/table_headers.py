@@ -12,6 +12,15 @@ LOOK_BACK: Final = 2_000
 HEADER_CHARS: Final = 4_000
 LATEX_CHARS: Final = 100_000
 _RULE: Final = re.compile(r"\s*[|+]?\s*:?[-=]{2,}[-=:|+\s]*\Z")
+HTML_CHARS: Final = 200_000
+"""So far below its beginning a table of HTML is read."""
+ROW_CHARS: Final = 20_000
+_HTML_HEAD: Final = re.compile(
+    r"<th\b[^<>]*>(.*?)(?=</th>|<th\b|</tr>|\Z)", re.DOTALL | re.IGNORECASE
+)
+_HTML_CELL: Final = re.compile(r"<t[dh]\b[^<>]*>", re.IGNORECASE)
+_ROW_ENDS: Final = re.compile(r"</tr", re.IGNORECASE)
+_TAG: Final = re.compile(r"</?[a-zA-Z][^<>]{0,300}>")
 _BEGIN: Final = re.compile(r"\\begin\{(?:tabular|longtable|array|tabularx)")
 
 
@@ -24,6 +33,7 @@ class Headers:
         self._first = text[: text.find("\n")] if name.lower().endswith(SEPARATED) else None
         self._at = -1
         self._header = ""
+        self._table, self._heads = -1, [""]
 
     def over(self, begins: int) -> str:
         """The header of the table in which the line that begins there stands; "" for none."""
@@ -34,6 +44,10 @@ class Headers:
         line = text[begins : begins + HEADER_CHARS if ends < 0 else ends]
         if "|" in line:
             found = self._of_pipes(begins)
+        elif _HTML_CELL.search(line) is not None:
+            found = self._of_html(begins)
+        elif "\t" in line.strip():
+            found = self._of_tabs(begins, line)
         elif "&" in line:
             found = self._of_latex(begins)
         else:
@@ -60,6 +74,37 @@ class Headers:
         heads = [above for rule, above in pairwise(rows) if _RULE.match(rule) and "|" in above]
         return known or (heads[-1] if heads else "")
 
+    def _of_html(self, begins: int) -> str:
+        """Heads of the table in the line's columns: those left of a row begun above are passed."""
+        table = self._last("<table", max(self._table, begins - HTML_CHARS, 0), begins)
+        if table != self._table and table >= 0:
+            ends = _ROW_ENDS.search(self._text, table, table + ROW_CHARS)
+            until = ends.start() if ends is not None else table + ROW_CHARS
+            told = _HTML_HEAD.findall(self._text, table, until)
+            self._table, self._heads = table, [_TAG.sub(" ", one).strip() for one in told]
+        if table < 0:
+            return ""
+        row = self._last("<tr", max(begins - ROW_CHARS, table), begins)
+        closed = self._last("</tr", max(begins - ROW_CHARS, table), begins)
+        passed = len(_HTML_CELL.findall(self._text, row, begins)) if row > closed else 0
+        return "".join(f"<th>{head}" for head in self._heads[passed:])
+
+    def _last(self, tag: str, begin: int, end: int) -> int:
+        return max(self._text.rfind(one, begin, end) for one in (tag, tag.upper()))
+
+    def _of_tabs(self, begins: int, line: str) -> str:
+        """The top of the lines above with as many columns."""
+        columns, top = line.strip().count("\t"), ""
+        for _ in range(LOOK_BACK):
+            if begins == 0:
+                break
+            before = self._text.rfind("\n", 0, begins - 1) + 1
+            row = self._text[before : min(begins - 1, before + HEADER_CHARS)]
+            if row.strip().count("\t") != columns:
+                break
+            top, begins = row, before
+        return top
+
     def _of_latex(self, begins: int) -> str:
         text, since = self._text, max(begins - LATEX_CHARS, 0)
         if 0 <= since <= self._at and "\\begin{" not in text[self._at : begins]:
@@ -76,6 +121,9 @@ def cells_of(header: str, row: str) -> Iterator[tuple[int, str, str]]:
 
     A line without a header is one cell.
     """
+    if header.startswith("<th>"):
+        yield from _html_cells(header, row)
+        return
     mark = next((m for m in MARKS if m in header), "")
     if not mark:
         yield 0, row, header
@@ -87,6 +135,13 @@ def cells_of(header: str, row: str) -> Iterator[tuple[int, str, str]]:
     for place, cell in enumerate(_cells(row, mark)):
         yield at, cell, over[place + shift] if 0 <= place + shift < len(over) else ""
         at += len(cell) + 1
+
+
+def _html_cells(header: str, row: str) -> Iterator[tuple[int, str, str]]:
+    over = header.split("<th>")[1:]
+    begins = [found.start() for found in _HTML_CELL.finditer(row)]
+    for place, (begin, end) in enumerate(pairwise((*begins, len(row)))):
+        yield begin, row[begin:end], over[place] if place < len(over) else ""
 
 
 def _cells(row: str, mark: str) -> list[str]:

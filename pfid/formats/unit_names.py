@@ -10,9 +10,9 @@ def in_a_name(line: str, word: str) -> bool:
     """Whether a unit stands in a name on a line.
 
     A short one counts only as the end of a name (`timeout_s`) or in brackets (`time (h)`), a long
-    one as any word of it.
+    one as any word of it, as `rebuildHours` has it too; `s/it` stands in one as `s_per_it`.
     """
-    if not word.isalpha():
+    if not word.replace("/", "").isalpha():
         return False
     return _pattern(word).search(line) is not None
 
@@ -29,9 +29,13 @@ def _stands_over(cell: str, word: str) -> bool:
 
 @cache
 def _pattern(word: str) -> re.Pattern[str]:
+    if "/" in word:
+        above, _, below = word.partition("/")
+        return re.compile(rf"(?:_|\b){above}_?per_?(?:[a-z]+_)?{below}(?:_|\b)", re.IGNORECASE)
+    camel = rf"|(?<=[a-z])(?-i:{word.capitalize()}(?![a-z]))" if len(word) > 1 else ""
     if len(word) >= 3:
-        return re.compile(rf"(?:_|\b){word}(?:_|\b)", re.IGNORECASE)
-    return re.compile(rf"_{word}\b|[\[(]\s*{word}\s*[\])]", re.IGNORECASE)
+        return re.compile(rf"(?:_|\b){word}(?:_|\b){camel}", re.IGNORECASE)
+    return re.compile(rf"_{word}\b|[\[(]\s*{word}\s*[\])]{camel}", re.IGNORECASE)
 
 
 @cache

@@ -1,8 +1,9 @@
 """Units that figures are written with: how each is spelled, and what it is in a base unit."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final
 
 
@@ -23,33 +24,42 @@ _TABLE: Final = (
     ("time", 1e-9, "ns nanosecond nanoseconds"),
     ("time", 1e-6, "us µs μs usec microsecond microseconds"),
     ("time", 1e-3, "ms msec millisecond milliseconds"),
-    ("time", 1.0, "s sec secs second seconds"),
-    ("time", 60.0, "min mins minute minutes"),
-    ("time", 3_600.0, "h hr hrs hour hours"),
-    ("time", 86_400.0, "d day days"),
+    ("time", 1.0, "s sec secs second seconds sekunde sekunden"),
+    ("time", 60.0, "min mins minute minutes minuten"),
+    ("time", 3_600.0, "h hr hrs hour hours std stunde stunden"),
+    ("time", 86_400.0, "d day days tag tage"),
     ("time", 604_800.0, "week weeks"),
     ("share", 0.01, "% percent per-cent pct"),
     ("share", 1.0, "ratio share fraction"),
-    ("points", 1.0, "pp percentage-point percentage-points"),
+    (
+        *("points", 1.0),
+        "pp percentage-point percentage-points %-point %-points pt pts points prozentpunkte",
+    ),
     ("size", 1.0, "B byte bytes"),
-    ("size", 1e3, "kB"),
-    ("size", 1e6, "MB"),
-    ("size", 1e9, "GB"),
-    ("size", 1e12, "TB"),
-    ("size", 2.0**10, "KiB"),
-    ("size", 2.0**20, "MiB"),
-    ("size", 2.0**30, "GiB"),
-    ("size", 2.0**40, "TiB"),
+    ("size", 1e3, "kB kilobyte kilobytes"),
+    ("size", 1e6, "MB megabyte megabytes"),
+    ("size", 1e9, "GB gigabyte gigabytes"),
+    ("size", 1e12, "TB terabyte terabytes"),
+    ("size", 2.0**10, "KiB kibibyte kibibytes"),
+    ("size", 2.0**20, "MiB mebibyte mebibytes"),
+    ("size", 2.0**30, "GiB gibibyte gibibytes"),
+    ("size", 2.0**40, "TiB tebibyte tebibytes"),
     ("power", 1.0, "W watt watts"),
     ("power", 1e3, "kW"),
     ("flops", 1e9, "GFLOPS GFLOP/s"),
     ("flops", 1e12, "TFLOPS TFLOP/s"),
     ("flops", 1e15, "PFLOPS PFLOP/s"),
-    ("step_time", 1.0, "s/it s/step seconds/step seconds/it"),
-    ("step_time", 1e-3, "ms/it ms/step"),
+    ("step_time", 1.0, "s/it s/iter s/iteration s/step sec/it sec/iter sec/step seconds/step"),
+    ("step_time", 1.0, "seconds/it s-per-it s-per-iteration s-per-step s-per-optimizer-step"),
+    ("step_time", 1.0, "seconds-per-it seconds-per-iteration seconds-per-step"),
+    ("step_time", 1.0, "seconds-per-optimizer-step"),
+    ("step_time", 1e-3, "ms/it ms/iter ms/iteration ms/step ms-per-step ms-per-iteration"),
     ("step_rate", 1.0, "it/s steps/s"),
-    ("token_rate", 1.0, "tok/s tokens/s tokens/sec tokens-per-second"),
+    ("token_rate", 1.0, "tok/s tokens/s tokens/sec tokens/second tok-per-s tokens-per-second"),
     ("token_rate", 1e3, "ktok/s"),
+    ("token_time", 1.0, "s/token s/tok sec/token seconds/token s-per-token seconds-per-token"),
+    ("token_time", 1e-3, "ms/token ms/tok ms-per-token"),
+    ("token_time", 1e-6, "us/token \u00b5s/token \u03bcs/token"),
     ("times", 1.0, "x \u00d7 times -fold fold"),
 )
 UNITS: Final[dict[str, Unit]] = {
@@ -60,7 +70,8 @@ UNITS: Final[dict[str, Unit]] = {
 """By spelling, in small letters; a hyphen within stands for any space."""
 
 _WORDS: Final = "|".join(
-    re.escape(word).replace(r"\-", r"[\s-]") for word in sorted(UNITS, key=len, reverse=True)
+    re.escape(word).replace(r"\-", r"[\s-]").replace("/", r"\s?/\s?")
+    for word in sorted(UNITS, key=len, reverse=True)
 )
 UNIT_AFTER: Final = re.compile(
     rf"[\])}}*`$+]{{0,3}}(?:[ \t\u00a0\u202f\u2009~-]|\\[,;]){{0,3}}"
@@ -70,12 +81,35 @@ UNIT_AFTER: Final = re.compile(
 """A unit right behind a number, with what people set between the two."""
 
 
+_SPREAD: Final = re.compile(
+    r"[ \t\u00a0]?(?:\u00b1|\+/-|\+-)[ \t\u00a0]?\d[\d.,]*\d|[ \t\u00a0]?(?:\u00b1|\+/-|\+-)"
+    r"[ \t\u00a0]?\d|\(\d{1,3}\)"
+)
+
+
+def spread_after(line: str, end: int) -> int:
+    """Where `4.3 +- 0.2` or `4.3(2)` ends, given where its number does."""
+    spread = _SPREAD.match(line, end)
+    return end if spread is None else spread.end()
+
+
+@lru_cache(maxsize=1_024)
 def unit_of(word: str) -> Unit | None:
     """The unit that is spelled so; None for a word of the user's own."""
-    return UNITS.get(re.sub(r"\s", "-", word.strip()).lower())
+    plain = re.sub(r"\s*/\s*", "/", word.strip())
+    return UNITS.get(re.sub(r"\s", "-", plain).lower())
 
 
 @cache
 def spellings(dimension: str) -> tuple[str, ...]:
     """Every spelling of the units of one dimension, that of which at least two are letters."""
     return tuple(word for word, unit in UNITS.items() if unit.dimension == dimension)
+
+
+@cache
+def sizes(dimension: str) -> Mapping[float, tuple[str, ...]]:
+    """The spellings of each size of unit of one dimension, by its factor."""
+    words = spellings(dimension)
+    return {
+        f: tuple(w for w in words if UNITS[w].factor == f) for f in {UNITS[w].factor for w in words}
+    }

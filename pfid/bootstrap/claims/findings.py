@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pfid.bootstrap.preflight.figures import wanted_of
 from pfid.config.claims import Claim, Ledger
 from pfid.domain.outcome import Outcome
-from pfid.formats.figure_search import is_same_figure
+from pfid.formats.figures.wanted import is_same_figure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

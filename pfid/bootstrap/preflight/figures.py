@@ -10,7 +10,7 @@ from pfid.adapters.untracked_files import untracked_files
 from pfid.bootstrap.preflight.project import Project
 from pfid.config.claims import Claim, Ledger, load_claims
 from pfid.domain.errors import ConfigError, PfidError
-from pfid.formats.figure_search import Wanted, is_same_figure
+from pfid.formats.figures.wanted import Wanted, is_same_figure
 from pfid.spec.ports.preflight import FiguresFacts
 
 

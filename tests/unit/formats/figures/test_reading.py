@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pfid.formats.figure_search import Wanted, figures_in, prefilter
+from pfid.formats.figures.prefilter import prefilter
+from pfid.formats.figures.reading import figures_in
+from pfid.formats.figures.wanted import Wanted
 
 HOURS = Wanted(key="k", low=4.3, unit="hours")
 STEPS = Wanted(key="k", low=1_311, unit="steps")
@@ -148,6 +150,76 @@ def found(line, wanted, header=""):
         (HOURS, "4.3\u21922.1 h"),
         (HOURS, "4.3 => 2.1 h"),
         (Wanted(key="k", low=9.49, high=14.07, unit="%"), "11.78% [9.49, 14.07]"),
+        (FOLD, "2- to 5-fold"),
+        (FOLD, "2-to-5-fold"),
+        (FOLD, "two- to fivefold"),
+        (FOLD, "Two to five times"),
+        (FOLD, "2--5x"),
+        (FOLD, r"$2$--$5\times$"),
+        (FOLD, "2&times;\u20135&times;"),
+        (FOLD, "low=2, high=5"),
+        (FOLD, "min: 2, max: 5 (times)"),
+        (FOLD, "from 2 up to 5 times"),
+        (FOLD, "a factor of 2-5"),
+        (FOLD, "2/5x"),
+        (SHARE, "MFU 8.6"),
+        (SHARE, "MFU=8.6"),
+        (SHARE, "mfu: 8.6"),
+        (SHARE, "MFU was 8.6."),
+        (SHARE, "utilisation of 8.6"),
+        (SHARE, "8.6&nbsp;%"),
+        (SHARE, "8.6&#37;"),
+        (SHARE, "<b>8.6</b>%"),
+        (Wanted(key="k", low=29, unit="%"), "29/100 refused"),
+        (Wanted(key="k", low=29, unit="%"), "29 of 100"),
+        (Wanted(key="k", low=9.375, unit="%"), "lost 18/192 to truncation"),
+        (HOURS, "4.3&nbsp;h"),
+        (HOURS, "4.3&#160;h"),
+        (HOURS, "4.3&thinsp;hours"),
+        (HOURS, "<b>4.3</b>&nbsp;h"),
+        (HOURS, "<span class='n'>4.3</span> <span>hours</span>"),
+        (HOURS, "<td>4.3</td><td>h</td>"),
+        (HOURS, "<meter value='4.3' title='hours'>"),
+        (HOURS, "4.3~h"),
+        (HOURS, r"4{,}3\,h"),
+        (HOURS, "4.3\u200bh"),
+        (HOURS, "4.3 \u00b1 0.2 h"),
+        (HOURS, "4.3(2) h"),
+        (HOURS, "4.3 or 5 h"),
+        (HOURS, "4.3 vs 2.1 h"),
+        (HOURS, "4.3 Stunden"),
+        (HOURS, "rebuildHours = 4.3"),
+        (Wanted(key="encode_cache_rebuild", low=4.3, unit="h"), "CACHE_REBUILD = 4.3"),
+        (RANGE, "low=9.49, high=14.07"),
+        (RANGE, "low: 9.49, high: 14.07"),
+        (RANGE, '{"ci_low": 9.49, "ci_high": 14.07}'),
+        (RANGE, "low=9.49%, high=14.07%"),
+        (RANGE, "Interval(low=0.0949, high=0.1407)"),
+        (RANGE, "lower 9.49, upper 14.07 (%)"),
+        (RANGE, "p25=9.49 p75=14.07"),
+        (RANGE, "(9.49, 14.07)"),
+        (RANGE, "[9.49; 14.07]"),
+        (RANGE, "9.49 < x < 14.07"),
+        (RANGE, "9.49&ndash;14.07&nbsp;%"),
+        (RANGE, "<td>9.49</td><td>14.07</td>"),
+        (RANGE, "11.78% (95% CI 9.49\u201314.07)"),
+        (Wanted(key="k", low=9.49, high=14.07, unit="%"), "11.78% and [9.49, 14.07]"),
+        (STEPS, "1&nbsp;311 steps"),
+        (STEPS, "1&#8239;311 steps"),
+        (STEPS, "1{,}311 steps"),
+        (STEPS, r"1\,311 steps"),
+        (STEPS, "1.311 steps"),
+        (STEPS, "numSteps: 1311"),
+        (Wanted(key="k", low=1_234_567, unit="tokens"), "1.234.567 tokens"),
+        (Wanted(key="k", low=3_840, unit="launches"), "launch_count=3840"),
+        (TIMES, "off by a factor of 106."),
+        (TIMES, "speedup=106"),
+        (Wanted(key="k", low=44.3, unit="s/it"), "44.3 s / it"),
+        (Wanted(key="k", low=44.3, unit="s/it"), "44.3 seconds per optimizer step"),
+        (Wanted(key="k", low=44.3, unit="s/it"), "seconds_per_step = 44.3"),
+        (Wanted(key="k", low=6.87e-4, unit="s/token"), "6.87\u00d710\u207b\u2074 s/token"),
+        (Wanted(key="k", low=6.87e-4, unit="s/token"), "6.87&times;10<sup>-4</sup> s/token"),
+        (Wanted(key="k", low=6.87e-4, unit="s/token"), "0.687 ms/token"),
         (Wanted(key="k", low=9.49, high=14.07, unit="%"), "11.78 % (9.49-14.07)"),
     ],
 )
@@ -218,9 +290,34 @@ def test_every_spelling_is_found(wanted, line):
         (Wanted(key="k", low=8), "24.08.2026 or 2026/08/24"),
         (Wanted(key="k", low=18), "at 04:18"),
         (HOURS, "4.3 -> 2.1 s/it"),
+        (FOLD, "low=2, high=6"),
+        (FOLD, "(2, 5)"),
+        (FOLD, "2 to 5 files"),
+        (FOLD, "two to five people"),
+        (FOLD, "low=2 s, high=5 s"),
+        (SHARE, "8.6 of them"),
+        (SHARE, "loss 8.6"),
+        (SHARE, "MFU 8.61"),
+        (SHARE, "MFU 8.6 h"),
+        (SHARE, "86/100"),
+        (Wanted(key="k", low=29, unit="%"), "29/101"),
+        (Wanted(key="k", low=50, unit="%"), "1/2"),
+        (Wanted(key="k", low=2, unit="h"), "two of them"),
+        (Wanted(key="k", low=2), "two of them"),
+        (HOURS, "4.3&nbsp;s"),
+        (HOURS, "<b>4.3</b> s"),
+        (HOURS, "4.3 \u00b1 0.2 s"),
+        (HOURS, "rebuildSeconds = 4.3"),
+        (HOURS, "CACHE_REBUILD = 4.3"),
+        (Wanted(key="encode_cache_rebuild", low=4, unit="h"), "CACHE_REBUILD = 4"),
+        (RANGE, "low=9.49, high=14.08"),
+        (RANGE, "low=9.49 s, high=14.07 s"),
+        (RANGE, "low=9.49 and then, further on, another, 14.07"),
+        (STEPS, "1.311 files"),
+        (PLAIN, "1.311"),
+        (PLAIN, "1.311.0"),
         (Wanted(key="k", low=9.49, high=14.07, unit="%"), "11.78 s [9.49, 14.07]"),
         (Wanted(key="k", low=9.49, high=14.07, unit="%"), "11.78% [9.49 s, 14.07 s]"),
-        (Wanted(key="k", low=9.49, high=14.07, unit="%"), "11.78% and [9.49, 14.07]"),
     ],
 )
 def test_another_figure_is_not_taken_for_it(wanted, line):
@@ -244,6 +341,12 @@ def test_another_figure_is_not_taken_for_it(wanted, line):
         (SHARE, "| run | MFU % |", "| a | 8.6 |"),
         (TIMES, "| stale by \u00d7 |", "| 106 |"),
         (STEPS, "| run | steps |", "| a | 1,311 |"),
+        (RANGE, "low %,high %", "9.49,14.07"),
+        (RANGE, "| rate | ci_low | ci_high |", "| 11.78 % | 9.49 % | 14.07 % |"),
+        (FOLD, "| min (x) | max (x) |", "| 2 | 5 |"),
+        (HOURS, "run\trebuild (h)", "a\t4.3"),
+        (HOURS, "<th>run<th>rebuild (h)", "<tr><td>a</td><td>4.3</td></tr>"),
+        (HOURS, "<th>rebuild, h", "<td class='n'><b>4.3</b></td>"),
     ],
 )
 def test_a_unit_may_stand_over_the_column(wanted, header, row):
@@ -258,11 +361,34 @@ def test_a_unit_may_stand_over_the_column(wanted, header, row):
         (HOURS, "run,rebuild_s,n", "a,4.3,7"),
         (HOURS, "| run | rebuild |", "| a | 4.3 |"),
         (STEPS, "| steps | files |", "| 5 | 1,311 |"),
-        (RANGE, "low %,high %", "9.49,14.07"),
+        (RANGE, "low s,high s", "9.49,14.07"),
+        (RANGE, "a %,b %", "9.48,14.07"),
     ],
 )
 def test_the_unit_of_another_column_is_not_its_own(wanted, header, row):
     assert not found(row, wanted, header)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "line", "below"),
+    [
+        (HOURS, "# it takes about 4.3", "# hours to rebuild"),
+        (HOURS, "it takes about 4.3", "hours to rebuild"),
+        (HOURS, "// 4.3 \\", "// h to rebuild"),
+        (RANGE, "between 9.49 and", "14.07 % of it"),
+        (FOLD, " * 2- to", " * 5-fold"),
+        (STEPS, "after 1,311", "    steps of it"),
+    ],
+)
+def test_a_line_may_be_broken_between_a_number_and_its_unit(wanted, line, below):
+    assert re.search(prefilter([wanted]), line)
+    assert [one.at for one in figures_in(line, [wanted], "", below)]
+    assert not list(figures_in(line, [wanted]))
+    assert not list(figures_in(line, [wanted], "", "of something else"))
+
+
+def test_what_stands_on_the_next_line_is_found_there_alone():
+    assert not list(figures_in("see 7", [HOURS], "", "4.3 h"))
 
 
 def test_places_of_several_figures_are_told_apart():
@@ -382,6 +508,12 @@ def test_whatever_is_written_out_is_found(value, unit, gap, style):
 @pytest.mark.parametrize("line", ["0.1258", "2581 s", "x258 min", "15480123 s"])
 def test_digits_within_another_number_cost_no_reading(line):
     assert not re.search(prefilter([HOURS]), line)
+
+
+@pytest.mark.parametrize("line", ["1e400 h", "1e-400 h", "4\u00d710^999 h", "9e99999999 %"])
+def test_no_power_of_ten_is_too_large_to_be_read(line):
+    assert not found(line, HOURS)
+    assert not found(line, PLAIN)
 
 
 @given(st.text(max_size=200))

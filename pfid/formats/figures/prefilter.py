@@ -1,0 +1,141 @@
+"""The quick look: one regular expression that every line with one of the figures matches.
+
+Any engine takes it: it knows no look-around.
+"""
+
+import math
+from collections.abc import Iterable, Iterator
+from decimal import ROUND_DOWN, Context, Decimal
+from typing import Final
+
+from pfid.formats.durations_written import parts_pattern
+from pfid.formats.figures.wanted import Wanted, equal
+from pfid.formats.number_words import MULTIPLIERS, spelled_out
+from pfid.formats.units import UNITS, spellings, unit_of
+
+_SEPARATORS: Final = "([.,_'\u2019\u00a0\u202f\u2009 ]|&#?[a-zA-Z0-9]{2,9};|\\{[.,]\\}|\\\\[,;: ])?"
+_STOP: Final = "(\\{?[.,]\\}?)"
+_BLANK: Final = (
+    "[\\s\x1c\x1d\x1e\x1f\x85\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009"
+    "\u200a\u2028\u2029\u202f\u205f\u3000]?"
+)
+"""Every blank by itself: for some engines, only those of ASCII are."""
+_DIGITS_MAX: Final = 9
+"""Significant digits that somebody would write a converted figure with."""
+_MULTIPLIED: Final = (0.001, 1e6)
+"""Between which a number stands before a letter that multiplies it."""
+_BETWEEN_ENDS: Final = "([^0-9]{0,6}[0-9][0-9.,]*)?" + _BLANK
+"""What may stand between the first number of a range and the letter behind its second."""
+_DIGITS_FLOAT: Final = 16
+"""Beyond these, the digits of a float are its binary form and nobody's figure."""
+_WHOLES: Final = (10, 100, 1_000, 10_000)
+"""Of so many a share is counted, and of the smallest numbers of which it is a whole part."""
+_WHOLES_TRIED: Final = range(20, 1_001)
+_WHOLES_KEPT: Final = 12
+
+
+def prefilter(wanted: Iterable[Wanted]) -> str:
+    """A regular expression, without look-around, that every spelling matches; "" for none."""
+    figures = list(wanted)
+    parts = {part for one in figures for value in _forms(one) for part in _digits(value)}
+    parts |= {part for one in figures for part in _durations(one)}
+    parts |= {part for one in figures for part in _counted(one)}
+    parts |= {part for one in figures if one.unit for part in _in_words(one.low)}
+    return rf"\b0*({'|'.join(sorted(parts))})" if parts else ""
+
+
+def wholes(share: float) -> Iterator[tuple[int, int]]:
+    """How a share is written as a count of a whole: 0.29 as 29 of 100, 0.09375 as 18 of 192."""
+    kept = 0
+    for whole in sorted({*_WHOLES, *_WHOLES_TRIED}):
+        part = share * whole
+        if not 0 < part < whole or not equal((round(part),), part):
+            continue
+        told = whole in _WHOLES or kept < _WHOLES_KEPT
+        kept += whole not in _WHOLES
+        if told:
+            yield round(part), whole
+
+
+def _counted(one: Wanted) -> Iterator[str]:
+    meant = unit_of(one.unit) if one.unit else None
+    if meant is not None and meant.dimension == "share" and one.high is None:
+        yield from (f"{part}[^0-9]{{1,8}}{whole}" for part, whole in wholes(one.low * meant.factor))
+
+
+def _in_words(value: float) -> Iterator[str]:
+    for word in spelled_out(value):
+        yield f"[{word[0].upper()}{word[0]}]{word[1:]}"
+
+
+def _forms(one: Wanted) -> Iterator[float]:
+    """The figure in each unit of its dimension in which somebody would write it out."""
+    meant = unit_of(one.unit) if one.unit else None
+    yield one.low
+    if meant is None:
+        return
+    for word in spellings(meant.dimension):
+        value = one.low * meant.factor / UNITS[word].factor
+        if value == float(f"{value:.{_DIGITS_MAX}g}") or math.isclose(
+            value, float(f"{value:.{_DIGITS_MAX}g}"), rel_tol=1e-12
+        ):
+            yield float(f"{value:.{_DIGITS_MAX}g}")
+
+
+def _durations(one: Wanted) -> Iterator[str]:
+    meant = unit_of(one.unit) if one.unit else None
+    if meant is not None and meant.dimension == "time" and math.isfinite(one.low):
+        yield from parts_pattern(abs(one.low) * meant.factor)
+
+
+def _multiplied(size: float) -> Iterator[str]:
+    """The digits that stand before a `k`, or before the second `k` of a range."""
+    for many in sorted(set(MULTIPLIERS.values())):
+        read = float(f"{size / many:.{_DIGITS_MAX}g}")
+        if equal((read * many,), size) and _MULTIPLIED[0] <= read < _MULTIPLIED[1]:
+            plain = f"{_bare(Decimal(repr(read))):f}"
+            zeros = "0*" if "." in plain else f"({_STOP}0+)?"
+            yield _pattern(plain) + zeros + _BETWEEN_ENDS + "[kKMGBTm&\\\\]"
+            yield _pattern(plain) + zeros + _BLANK + "-?(thousand|Thousand|Tsd|M|m|b|B|t|T)"
+
+
+def _digits(value: float) -> Iterator[str]:
+    """Patterns of the digits of a value, plain and with a power of ten, however many are written.
+
+    Any number of digits that still means the value begins like one of these.
+    """
+    size = abs(value)
+    if not math.isfinite(size):
+        return
+    yield from _multiplied(size)
+    for rounded in _roundings(size):
+        plain = f"{rounded:f}"
+        yield _pattern(plain) + ("" if "." in plain else "([^0-9]|$)")
+        exponent = rounded.adjusted() if rounded else 0
+        mantissa = f"{_bare(rounded.scaleb(-exponent, Context(prec=400))):f}"
+        more = "[0-9]*" if "." in mantissa else f"({_STOP}[0-9]+)?"
+        yield _pattern(mantissa) + more + _BLANK + "[eEx\u00d7*\u00b7\u22c5&\\\\]"
+
+
+def _roundings(size: float) -> set[Decimal]:
+    """The value as it reads in every number of digits that :func:`equal` takes for it."""
+    exact = Decimal(size)
+    read = {Decimal(f"{size:.{digits}g}") for digits in range(_DIGITS_MAX, _DIGITS_FLOAT + 1)}
+    cut = Context(prec=_DIGITS_FLOAT, rounding=ROUND_DOWN).plus(exact)
+    shortest = Decimal(repr(size))
+    if size >= 10.0**_DIGITS_FLOAT:
+        read.add(exact)
+    return {_bare(one) for one in (*read, cut, shortest) if equal((float(one),), size)}
+
+
+def _bare(number: Decimal) -> Decimal:
+    """The number without zeros at its end, however long it is."""
+    return number.normalize(Context(prec=400))
+
+
+def _pattern(plain: str) -> str:
+    whole, _, fraction = plain.partition(".")
+    head = len(whole) % 3 or 3
+    groups = [whole[:head], *(whole[i : i + 3] for i in range(head, len(whole), 3))]
+    body = _SEPARATORS.join(groups)
+    return body + (f"{_STOP}{fraction}" if fraction else "")
