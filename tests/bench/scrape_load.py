@@ -89,15 +89,15 @@ def _pages(limits: Limits) -> None:
     )
     half, whole = [_page(runs) for runs in RUNS][-2:]
     limits.at_most(f"scrape of {RUNS[-1]} runs, p99", whole.scrape_p99_ms, LIMIT_MS, "ms")
-    growth = whole.render_ms / half.render_ms
-    limits.at_most("a page of twice the runs, the time of one", growth, LINEAR, "times")
+    growth = whole.render_cpu_ms / half.render_cpu_ms
+    limits.at_most("processor time of a page of twice the runs", growth, LINEAR, "times")
 
 
 @dataclass(frozen=True)
 class Cost:
-    """Milliseconds: of making a page, the median; of fetching it, the 99th percentile."""
+    """Milliseconds: of making a page, of the processor; of fetching it, the 99th percentile."""
 
-    render_ms: float
+    render_cpu_ms: float
     scrape_p99_ms: float
 
 
@@ -106,8 +106,9 @@ def _page(runs: int) -> Cost:
     snapshots = [with_gpus(_snapshot(runs, NOW_S + i), NOW_S + i, GPUS) for i in range(ROUNDS)]
     page.render(snapshots[0])
     settle_memory()
-    turns = iter(snapshots)
+    turns = iter(snapshots * 2)
     rendered = timed(lambda: page.render(next(turns)), ROUNDS)
+    computed = timed(lambda: page.render(next(turns)), ROUNDS, time.thread_time)
     body = page.render(snapshots[-1])
     people = timed(lambda: status_page(snapshots[-1]), 5)
     server = PageServer(
@@ -125,7 +126,7 @@ def _page(runs: int) -> Cost:
         f"{rank(scraped, 0.5):12.2f}{rank(scraped, 0.99):8.2f}"
         f"{rank(people, 0.5):13.2f}{len(status_page(snapshots[-1])):9}"
     )
-    return Cost(rank(rendered, 0.5), rank(scraped, 0.99))
+    return Cost(min(computed), rank(scraped, 0.99))
 
 
 def _daemon(runs: int, shim: Shim, limits: Limits) -> None:
