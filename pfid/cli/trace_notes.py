@@ -15,6 +15,7 @@ from pfid.cli.trace_reading import ReadTrace
 from pfid.domain.kernel import KernelClass
 from pfid.formats.kernel_names.capability import Device
 from pfid.formats.trace.collected import HOST_CATEGORIES
+from pfid.formats.trace.malformed import Malformed
 
 Note = tuple[str, str]
 WORTH_SAYING: Final = 0.01
@@ -62,10 +63,7 @@ def _reading(facts: Facts) -> Iterator[Note]:
                 " holds for the whole records before"
             ),
         )
-    if reading.damaged:
-        yield "damaged", f"{reading.damaged:,} records could not be parsed and were skipped"
-    if reading.rejected:
-        yield "rejected", f"{reading.rejected:,} rows without usable times were left out"
+    yield from _malformed(reading.malformed)
     if reading.parser_from_byte:
         yield (
             "slow_way",
@@ -76,6 +74,33 @@ def _reading(facts: Facts) -> Iterator[Note]:
         )
     if facts.read.table.steps_late:
         yield "steps_late", "steps were told after their rows; nothing can be said by step"
+
+
+def _malformed(malformed: Malformed) -> Iterator[Note]:
+    if malformed.damaged:
+        which = "; ".join(f"at byte {one.byte:,}: {one.why}" for one in malformed.damage)
+        yield (
+            "damaged",
+            (
+                f"{malformed.damaged:,} records could not be read and were skipped: {which}"
+                f"{_more(malformed.damaged, malformed.damage)}; the first begins"
+                f" {malformed.damage[0].begins!r}"
+            ),
+        )
+    if malformed.rejected:
+        which = "; ".join(f"{one.name}: {one.why}" for one in malformed.rejects)
+        yield (
+            "rejected",
+            (
+                f"{malformed.rejected:,} rows without usable times were left out: {which}"
+                f"{_more(malformed.rejected, malformed.rejects)}"
+            ),
+        )
+
+
+def _more(count: int, kept: Sequence[object]) -> str:
+    rest = count - len(kept)
+    return f"; and {rest:,} more" if rest else ""
 
 
 def _no_device_rows(facts: Facts) -> Note:

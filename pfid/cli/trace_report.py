@@ -235,11 +235,16 @@ def _rank(read: ReadTrace) -> int | None:
 
 
 def _reading(read: ReadTrace) -> dict[str, Any]:
+    malformed = read.reading.malformed
     return {
         "bytes": read.reading.bytes_read,
         "way": read.reading.way.value,
         "parser_from_byte": read.reading.parser_from_byte,
         "cut": read.reading.cut or read.broken is not None,
-        "damaged": read.reading.damaged,
-        "rejected": read.reading.rejected,
+        "damaged": malformed.damaged,
+        "damage": [
+            {"byte": one.byte, "why": one.why, "begins": one.begins} for one in malformed.damage
+        ],
+        "rejected": malformed.rejected,
+        "rejects": [{"name": one.name, "why": one.why} for one in malformed.rejects],
     }

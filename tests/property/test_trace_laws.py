@@ -14,6 +14,7 @@ from pfid.analysis.interval_union import IntervalUnion, overlap
 from pfid.formats.kernel_names.identity import identify
 from pfid.formats.trace.event_stream import EventStream
 from pfid.formats.trace.key_averages import read_averages
+from pfid.formats.trace.malformed import Malformed
 from pfid.formats.trace.reader import TraceReader, Way
 
 CATEGORIES = ("kernel", "gpu_memcpy", "gpu_memset", "cpu_op", "user_annotation", "ac2g")
@@ -108,7 +109,7 @@ def read(raw, portions, head_events=3):
 def found(raw, portions, head_events=3):
     reader, rows = read(raw, portions, head_events)
     collected, reading = reader.collected, reader.reading()
-    return rows, collected.steps, collected.operators, collected.rejected, reading.cut
+    return rows, collected.steps, collected.operators, collected.malformed.rejected, reading.cut
 
 
 PORTIONS = st.lists(st.integers(0, 400), max_size=30)
@@ -158,7 +159,7 @@ def test_no_text_raises_as_a_table(text):
 
 @given(st.integers(1, 30).map(lambda depth: "[" * depth * 10_000))
 def test_nesting_without_end_is_damage_and_no_crash(nested):
-    stream = EventStream()
+    stream = EventStream(Malformed())
     assert not list(stream.feed(('{"traceEvents": [' + nested).encode()))
     assert not list(stream.finish())
     assert stream.cut

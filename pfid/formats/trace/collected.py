@@ -9,10 +9,11 @@ from typing import Any, Final, TypeGuard
 
 from pfid.domain.kernel import DeviceCategory, KernelKey
 from pfid.domain.trace_rows import DeviceRows, StepWindow, TraceNames, Track
+from pfid.formats.trace.malformed import Malformed, why_no_times
 from pfid.formats.trace.number_text import (
     MAX_DURATION_NS,
     column_to_ns,
-    digits_to_ns,
+    number_in,
     number_to_ns,
 )
 
@@ -55,7 +56,7 @@ class Collected:
         self.steps: dict[int, StepWindow] = {}
         self.operators: dict[str, int] = {}
         self.categories: set[str] = set()
-        self.rejected = 0
+        self.malformed = Malformed()
         self.device_rows = 0
         self._rows = DeviceRows()
         self._kernels: dict[KernelKey, int] = {}
@@ -78,11 +79,11 @@ class Collected:
             self._add_row(
                 self._kernel(KernelKey(CATEGORIES[category], name)),
                 self._track(Track(place_text(event.get("pid")), place_text(event.get("tid")))),
-                number_to_ns(event.get("ts")),
-                number_to_ns(event.get("dur")),
+                event.get("ts"),
+                event.get("dur"),
             )
         elif category == "user_annotation" and name.startswith(STEP):
-            self._add_step(name, number_to_ns(event.get("ts")), number_to_ns(event.get("dur")))
+            self._add_step(name, event.get("ts"), event.get("dur"))
         elif category == "cpu_op" and name in OPERATORS:
             self.operators[name] = self.operators.get(name, 0) + 1
 
@@ -93,8 +94,8 @@ class Collected:
         kernels, tracks, starts, durations = zip(*rows, strict=True)
         starts_ns, durations_ns = column_to_ns(starts), column_to_ns(durations)
         if not _times(starts_ns) or not _durations(durations_ns):
-            for row in zip(kernels, tracks, starts_ns, durations_ns, strict=True):
-                self._add_row(*row)
+            for kernel, track, start, duration in rows:
+                self._add_row(kernel, track, number_in(start), number_in(duration))
             return
         columns = self._rows
         columns.start_ns.extend(starts_ns)
@@ -113,18 +114,18 @@ class Collected:
 
     def add_raw_step(self, name: bytes, start: bytes, duration: bytes) -> None:
         """Take a step's window as bytes."""
-        self._add_step(unescaped(name), digits_to_ns(start), digits_to_ns(duration))
+        self._add_step(unescaped(name), number_in(start), number_in(duration))
 
     def add_raw_operator(self, name: bytes) -> None:
         """Count a watched operator."""
         text = unescaped(name)
         self.operators[text] = self.operators.get(text, 0) + 1
 
-    def _add_row(
-        self, kernel: int, track: int, start_ns: int | None, duration_ns: int | None
-    ) -> None:
+    def _add_row(self, kernel: int, track: int, start: object, duration: object) -> None:
+        start_ns, duration_ns = number_to_ns(start), number_to_ns(duration)
         if start_ns is None or duration_ns is None or not 0 <= duration_ns <= MAX_DURATION_NS:
-            self.rejected += 1
+            why = why_no_times(start, duration)
+            self.malformed.reject(self.names.kernels[kernel].name, why)
             return
         rows = self._rows
         rows.start_ns.append(start_ns)
@@ -133,14 +134,14 @@ class Collected:
         rows.track.append(track)
         self.device_rows += 1
 
-    def _add_step(self, name: str, start_ns: int | None, duration_ns: int | None) -> None:
+    def _add_step(self, name: str, start: object, duration: object) -> None:
+        start_ns, duration_ns = number_to_ns(start), number_to_ns(duration)
         digits = name.removeprefix(STEP)
-        good = digits.isascii() and digits.isdecimal() and len(digits) < _STEP_DIGITS
-        if start_ns is None or duration_ns is None or not good:
-            self.rejected += 1
+        if not (digits.isascii() and digits.isdecimal() and len(digits) < _STEP_DIGITS):
+            self.malformed.reject(name, "it is no number of a step")
             return
-        if not 0 <= duration_ns <= MAX_DURATION_NS:
-            self.rejected += 1
+        if start_ns is None or duration_ns is None or not 0 <= duration_ns <= MAX_DURATION_NS:
+            self.malformed.reject(name, why_no_times(start, duration))
             return
         number, end_ns = int(digits), start_ns + duration_ns
         known = self.steps.get(number)

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import Any, Final
 
+from pfid.formats.trace.malformed import SHOWN_CHARS, Damage, Malformed, shown, why_no_json
 from pfid.formats.trace.number_text import NumberText
 
 MAX_VALUE_CHARS: Final = 4 << 20
@@ -39,15 +40,23 @@ class EventStream:
     Attributes:
         place: where in the document it stands.
         facts: members of the document beside the events.
-        damaged: records that could not be parsed.
+        malformed: records that could not be parsed.
         events_seen: the list of events has begun.
     """
 
-    def __init__(self, *, place: Place = Place.START, bare: bool = False) -> None:
-        """Begin at ``place``; ``bare`` if the events are the whole document."""
+    def __init__(
+        self,
+        malformed: Malformed,
+        *,
+        place: Place = Place.START,
+        bare: bool = False,
+        byte: int = 0,
+    ) -> None:
+        """Begin at ``place`` and ``byte``; ``bare`` if the events are the whole document."""
         self.place = place
         self.facts: dict[str, Any] = {}
-        self.damaged = 0
+        self.malformed = malformed
+        self._bytes = byte
         self._bare = bare
         self._decode = codecs.getincrementaldecoder("utf-8")("replace")
         self._text = ""
@@ -62,6 +71,7 @@ class EventStream:
 
     def feed(self, chunk: bytes) -> Iterator[dict[str, Any]]:
         """Yield the events that are complete."""
+        self._bytes += len(chunk)
         self._text = self._text[self._at :] + self._decode.decode(chunk)
         self._at = 0
         yield from self._run()
@@ -114,19 +124,31 @@ class EventStream:
             return {}
         if not char:
             return None
+        at = self._at
         try:
-            value, self._at = _DECODER.raw_decode(self._text, self._at)
-        except (ValueError, RecursionError):
-            return {} if self._skip_damage() else None
-        return value if isinstance(value, dict) else {}
+            value, self._at = _DECODER.raw_decode(self._text, at)
+        except (ValueError, RecursionError) as error:
+            return {} if self._skip_damage(error) else None
+        if not isinstance(value, dict):
+            if self._at == len(self._text) and not self._last:
+                self._at = at  # a number may go on in the next chunk
+                return None
+            self._add_damage(at, f"it is {shown(value)}, no object", self._at)
+            return {}
+        return value
 
-    def _skip_damage(self) -> bool:
+    def _add_damage(self, at: int, why: str, end: int | None = None) -> None:
+        ahead = len(self._text[at:].encode()) + len(self._decode.getstate()[0])
+        begins = self._text[at:end][:SHOWN_CHARS]
+        self.malformed.add_damage(Damage(byte=self._bytes - ahead, why=why, begins=begins))
+
+    def _skip_damage(self, error: Exception) -> bool:
         """Go on behind a record that cannot be parsed; False while it may still be completed."""
         following = _RESYNC.search(self._text, self._at + 1)
         long_enough = len(self._text) - self._at > MAX_VALUE_CHARS
         if not (long_enough or (self._last and following)):
             return False
-        self.damaged += 1
+        self._add_damage(self._at, why_no_json(error))
         if following:
             self._at = self._text.index("{", following.start())
         else:
@@ -177,7 +199,7 @@ class EventStream:
 
     def _give_up_if_long(self) -> bool:
         if len(self._text) - self._at > MAX_VALUE_CHARS:
-            self.damaged += 1
+            self._add_damage(self._at, "a member of the document does not end")
             self.place = Place.NOT_JSON
             return True
         return False

@@ -53,6 +53,12 @@ def column_to_ns(texts: Sequence[bytes]) -> Sequence[int | None]:
     return [digits_to_ns(text) for text in texts]
 
 
+def number_in(text: bytes) -> "int | NumberText":
+    """Return a JSON number as the parser does."""
+    digits = text.decode("ascii")
+    return int(digits) if len(digits) < _DIGITS_MAX and "." not in digits else NumberText(digits)
+
+
 def number_to_ns(value: object) -> int | None:
     """Return nanoseconds of a parsed number; None for what is no time."""
     if type(value) is int:

@@ -3,6 +3,9 @@
 The first thousand events go through a real parser; the quick way must find the same in the same
 bytes before it is used at all. From the first segment that it refuses, the real parser reads on,
 from the last whole event: nothing is read twice, nothing skipped, and the reading says so.
+
+The quick way vouches for what it takes: device rows, steps, the operators watched. A damaged record
+of the host that is none of these goes past it unseen, and changes no figure.
 """
 
 from dataclasses import dataclass
@@ -13,6 +16,7 @@ from pfid.domain.trace_rows import DeviceRows, Track
 from pfid.formats.trace.collected import WITNESSES, Collected
 from pfid.formats.trace.event_stream import EventStream, Place
 from pfid.formats.trace.fast_rows import FastRows, learn
+from pfid.formats.trace.malformed import Malformed
 
 HEAD_EVENTS: Final = 1_000
 HEAD_MAX_BYTES: Final = 8 << 20
@@ -35,8 +39,8 @@ class Reading:
         way: the quick way to the end, or the real parser from ``parser_from_byte`` on.
         parser_from_byte: None if the quick way went through.
         cut: the document does not end: what is told holds for what was read.
-        damaged: records that could not be parsed and were skipped.
-        rejected: rows whose times are no times (missing, negative, absurd).
+        malformed: records that could not be parsed and were skipped, and rows whose times are no
+            times (missing, negative, absurd).
         events: the document has a list of events.
         facts: what stands beside the events (deviceProperties, distributedInfo, ...).
     """
@@ -45,8 +49,7 @@ class Reading:
     parser_from_byte: int | None
     bytes_read: int
     cut: bool
-    damaged: int
-    rejected: int
+    malformed: Malformed
     events: bool
     facts: dict[str, Any]
 
@@ -58,7 +61,7 @@ class TraceReader:
         """Begin before the first byte."""
         self.collected = Collected()
         self._head_events = head_events
-        self._stream: EventStream | None = EventStream()
+        self._stream: EventStream | None = EventStream(self.collected.malformed)
         self._fast: FastRows | None = None
         self._head = bytearray()
         self._head_seen = 0
@@ -69,7 +72,6 @@ class TraceReader:
         self._facts: dict[str, Any] = {}
         self._bare = False
         self._cut = True
-        self._damaged = 0
 
     def feed(self, chunk: bytes) -> DeviceRows:
         """Take a chunk; return the rows that are complete."""
@@ -87,7 +89,6 @@ class TraceReader:
         if self._stream is not None:
             for event in self._stream.finish():
                 self.collected.add_event(event)
-            self._damaged += self._stream.damaged
             self._cut = self._stream.cut
             self._facts |= self._stream.facts
         return self.collected.take_rows()
@@ -99,8 +100,7 @@ class TraceReader:
             parser_from_byte=self._parser_from,
             bytes_read=self._bytes,
             cut=self._cut,
-            damaged=self._damaged,
-            rejected=self.collected.rejected,
+            malformed=self.collected.malformed,
             events=self._stream is None or self._stream.events_seen,
             facts=self._facts,
         )
@@ -135,10 +135,11 @@ class TraceReader:
         sample = head[fast.first(head) : fast.cut(head)]
         if not sample or not fast.scan(sample, len(sample)):
             return
-        parsed, check = EventStream(place=Place.EVENTS), Collected()
+        check = Collected()
+        parsed = EventStream(check.malformed, place=Place.EVENTS)
         for event in parsed.feed(sample):
             check.add_event(event)
-        if parsed.damaged or parsed.place is not Place.EVENTS or not _same(trial, check):
+        if check.malformed.damaged or parsed.place is not Place.EVENTS or not _same(trial, check):
             return
         self._fast = FastRows(style, self.collected)
         self._stream, self._parser_from = None, None
@@ -162,11 +163,10 @@ class TraceReader:
     def _finish_quick(self) -> None:
         """Read the last events and what stands behind them with the real parser."""
         buffer, self._buffer = self._buffer, b""
-        stream = EventStream(place=Place.EVENTS, bare=self._bare)
+        stream = self._parser(self._bytes - len(buffer))
         for events in (stream.feed(buffer), stream.finish()):
             for event in events:
                 self.collected.add_event(event)
-        self._damaged += stream.damaged
         self._cut = stream.cut
         self._facts |= stream.facts
         self._fast = None
@@ -175,9 +175,13 @@ class TraceReader:
         """Let the real parser read on from the last whole event."""
         self._fast, self._buffer = None, b""
         self._parser_from = self._bytes - len(buffer)
-        self._stream = EventStream(place=Place.EVENTS, bare=self._bare)
+        self._stream = self._parser(self._parser_from)
         for event in self._stream.feed(buffer):
             self.collected.add_event(event)
+
+    def _parser(self, byte: int) -> EventStream:
+        """A real parser among the events, from a byte of the document on."""
+        return EventStream(self.collected.malformed, place=Place.EVENTS, bare=self._bare, byte=byte)
 
     def _witness(self, buffer: bytes) -> None:
         """Note categories that tell why there are no device rows; costs a pass while so."""

@@ -256,6 +256,22 @@ def test_a_gzip_file_that_ends_in_its_middle_gives_what_it_holds(trace):
     assert "ends in its middle" in notes["cut"]
 
 
+def test_a_damaged_record_and_a_row_without_time_are_named_with_file_place_and_reason(trace):
+    path = trace(*(row(f"{GEMM}_{n}", n * 10, 5) for n in range(9)), row("lame\x1b[31m", 90, -3))
+    raw = path.read_bytes().replace(b'"ts": 40,', b'"ts" 40,')
+    path.write_bytes(raw)
+    body, notes = report(path)
+    place = raw.index(b'{"ph": "X", "cat": "kernel", "name": "%s_4"' % GEMM.encode())
+    assert body["rows"] == 8
+    assert body["reading"]["damage"][0]["byte"] == place
+    assert f"at byte {place:,}: no JSON: Expecting ':' delimiter" in notes["damaged"]
+    assert body["reading"]["rejects"] == [{"name": "lame\x1b[31m", "why": "dur is -3, below 0"}]
+    said = run(path).stdout
+    assert str(path) in said
+    assert "\x1b" not in said
+    assert "dur is -3, below 0" in " ".join(said.split())
+
+
 def test_damaged_gzip_data_gives_what_was_read_before(trace):
     path = trace(*(row(f"{GEMM}_{n * n}", n * 10, 5) for n in range(20_000)), name="t.json.gz")
     raw = bytearray(path.read_bytes())

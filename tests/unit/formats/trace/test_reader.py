@@ -144,15 +144,70 @@ def test_a_record_that_is_no_json_is_skipped_counted_and_does_not_take_others_al
     raw = kineto(event(0), "  {\n    \"ph\": 'broken'\n  }", event(2), event(3))
     reader, rows = read(raw, portion=10_000, head_events=100)
     assert len(rows) == 3
-    assert reader.reading().damaged == 1
+    assert reader.reading().malformed.damaged == 1
     assert not reader.reading().cut
 
 
-@pytest.mark.parametrize("dur", ["-1.000", "99999999999999999999.000", '"1"', "null"])
-def test_rows_without_usable_times_are_counted_and_left_out(dur):
-    reader, rows = read(kineto(event(0), event(1), event(2, dur=dur), *map(event, range(3, 9))))
+@pytest.mark.parametrize("portion", [1, 200, 10_000])
+@pytest.mark.parametrize(
+    ("record", "why"),
+    [
+        ("  {\n    \"ph\": 'broken'\n  }", "no JSON: Expecting value"),
+        ('  {"ph": "X" "cat": "kernel"}', "no JSON: Expecting ',' delimiter"),
+        ('  {"a":' + "[" * 5_000 + "]" * 5_000 + "}", "it is nested too deeply"),
+        ("  17", "it is 17, no object"),
+        ('  "\u00e9"', "it is 'é', no object"),
+    ],
+)
+def test_a_record_that_cannot_be_read_is_named_by_its_place_with_the_reason(portion, record, why):
+    parts = [*map(event, range(12)), record, *map(event, range(13, 20))]
+    raw = kineto(*parts)
+    reader, rows = read(raw, portion=portion, head_events=100)
+    found = reader.reading().malformed
+    assert len(rows) == 19
+    (one,) = found.damage
+    assert found.damaged == 1
+    assert one.byte == raw.index(record.encode()) + 2
+    assert one.why == why
+    assert one.begins.startswith(record.strip()[:50])
+
+
+@pytest.mark.parametrize("portion", [1, 200, 10_000])
+def test_a_damaged_device_row_is_named_behind_the_quick_way_too(portion):
+    lame = event(12).replace('"dur": 1.500', '"dur" 1.500')
+    raw = kineto(*map(event, range(12)), lame, *map(event, range(13, 20)))
+    reader, rows = read(raw, portion=portion, head_events=3)
+    (one,) = reader.reading().malformed.damage
+    assert len(rows) == 19
+    assert (one.byte, one.why) == (raw.index(lame.encode()) + 2, "no JSON: Expecting ':' delimiter")
+    assert portion == 10_000 or reader.reading().parser_from_byte
+
+
+def test_the_first_few_are_named_and_all_are_counted():
+    parts = [event(0), *(str(n) for n in range(9)), event(1)]
+    found = read(kineto(*parts))[0].reading().malformed
+    assert found.damaged == 9
+    assert [one.begins[0] for one in found.damage] == list("01234")
+
+
+@pytest.mark.parametrize("head_events", [2, 100])
+@pytest.mark.parametrize(
+    ("dur", "why"),
+    [
+        ("-1.000", "dur is -1.000, below 0"),
+        ("99999999999999999999.000", "dur is 99999999999999999999.000, no time"),
+        ("17592186044417.000", "dur is 17592186044417.000 us, above 4.9 h"),
+        ('"1"', "dur is '1', no time"),
+        ("null", "it has no dur"),
+    ],
+)
+def test_rows_without_usable_times_are_counted_named_and_left_out(head_events, dur, why):
+    raw = kineto(event(0), event(1), event(2, dur=dur, name="lame"), *map(event, range(3, 9)))
+    reader, rows = read(raw, head_events=head_events)
     assert len(rows) == 8
-    assert reader.reading().rejected == 1
+    assert reader.reading().malformed.rejected == 1
+    (one,) = reader.reading().malformed.rejects
+    assert (one.name, one.why) == ("lame", why)
 
 
 def test_a_bare_list_of_events_is_a_trace():
@@ -236,14 +291,14 @@ def test_a_steps_or_operators_name_elsewhere_is_neither():
     reader, _ = read(kineto(*map(event, range(8)), named, fallback, on_device, event(11)))
     assert reader.collected.steps == {}
     assert reader.collected.operators == {}
-    assert reader.reading().rejected == 0
+    assert reader.reading().malformed.rejected == 0
 
 
 def test_a_row_without_times_is_refused_and_left_to_the_parser():
     lame = '  {\n    "ph": "X", "cat": "kernel", "name": "lame", "pid": 0, "tid": 7\n  }'
     reader, rows = read(kineto(*map(event, range(9)), lame, *map(event, range(10, 20))))
     assert len(rows) == 19
-    assert reader.reading().rejected == 1
+    assert reader.reading().malformed.rejected == 1
     assert "lame" not in {row[0] for row in rows}
 
 
@@ -255,7 +310,7 @@ def test_times_beyond_int64_are_rejected_whichever_way(ts):
     for head_events in (2, 100):
         reader, rows = read(kineto(*events), head_events=head_events)
         assert len(rows) == 19
-        assert reader.reading().rejected + reader.reading().damaged == 1
+        assert reader.reading().malformed.rejected + reader.reading().malformed.damaged == 1
 
 
 def test_a_number_that_goes_on_in_the_next_portion_is_not_taken_early():
