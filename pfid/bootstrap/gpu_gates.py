@@ -36,13 +36,13 @@ def daemon_gate(place: Place, name: str = NVML) -> GpuGate:
     return _gate(DriverStop(name=name, own=place.history.parent, others=_of_the_box()))
 
 
-def command_stop() -> DriverStop:
-    """For a command of this user; one without a home keeps nothing."""
+def command_stop(name: str = NVML) -> DriverStop:
+    """For a command of this user; one without a home keeps nothing. ``name``: whose driver."""
     try:
         own = user_state_dir(os.environ, machine_id())
     except ConfigError:
         own = None
-    return DriverStop(own=own, others=_of_the_box())
+    return DriverStop(name=name, own=own, others=_of_the_box())
 
 
 def _of_the_box() -> tuple[Path, ...]:
@@ -53,9 +53,9 @@ def _of_the_box() -> tuple[Path, ...]:
     return (daemon_socket(os.environ).parent, SYSTEM_SHOWN, SYSTEM_STATE)
 
 
-def command_gate() -> GpuGate:
+def command_gate(name: str = NVML) -> GpuGate:
     """For a sampler that a command of this user starts."""
-    return _gate(command_stop())
+    return _gate(command_stop(name))
 
 
 def _gate(stop: DriverStop) -> GpuGate:

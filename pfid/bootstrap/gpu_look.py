@@ -5,6 +5,7 @@ import queue
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from types import TracebackType
 from typing import Final, Self
 
@@ -21,10 +22,11 @@ from pfid.adapters.host_pids import host_pids
 from pfid.adapters.process_identity import machine_id
 from pfid.adapters.process_table import ProcessTable
 from pfid.bootstrap.gpu_gates import command_gate
+from pfid.bootstrap.gpu_plugins import PLUGINS, SamplerPlugins
 from pfid.bootstrap.gpu_withheld import withheld_here
 from pfid.bootstrap.sources import Gathered, Source, SourceKind
 from pfid.config.paths import user_state_dir
-from pfid.daemon.gpu_box import GpuBox
+from pfid.daemon.gpu_box import GpuBox, SamplerState
 from pfid.daemon.gpu_holders import COMM_CHARS, Holders, InTree, RunTree
 from pfid.daemon.gpu_views import gpus_view
 from pfid.domain.errors import ConfigError
@@ -35,12 +37,16 @@ from pfid.domain.run import Run
 from pfid.domain.snapshot import Snapshot
 from pfid.formats.untrusted import printable
 from pfid.spec.ports.gpus import SamplerProblem
-from pfid.wire.gpu import Opened, Read, Trouble
+from pfid.wire.gpu import Beat, Opened, Read, Report, Trouble
 
 INTERVAL_S: Final = 0.5
 OPEN_S: Final = 30.0
 """Starting a driver that nobody keeps loaded takes seconds a card."""
 GIVE_UP: Final = frozenset(SamplerProblem) - {SamplerProblem.NONE, SamplerProblem.STARTING}
+NO_OTHERS: Final = SamplerPlugins()
+BEATS: Final = 2
+"""Signs of life from the plugins' process after which, with no GPU named, there is none: the first
+comes before anything was tried."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,10 +70,21 @@ def told_by(found: Gathered) -> Looked | None:
 class OwnLook:
     """A sampler of our own; runs are known from whoever watches them."""
 
-    def __init__(self, sources: tuple[Source, ...] = ()) -> None:
-        """Know the runs of ``sources``, and whether one of them was told to leave the driver be."""
-        self._events: queue.SimpleQueue[GpuEvent] = queue.SimpleQueue()
-        self._worker = GpuWorker(self._events.put, interval_s=INTERVAL_S, gate=command_gate())
+    def __init__(
+        self, sources: tuple[Source, ...] = (), others: SamplerPlugins = NO_OTHERS
+    ) -> None:
+        """Know the runs of ``sources``, and whether one of them was told to leave the driver be.
+
+        Args:
+            sources: whoever watches this box.
+            others: plugins that may bring samplers of other vendors.
+        """
+        self._events: queue.SimpleQueue[tuple[str, GpuEvent]] = queue.SimpleQueue()
+        self._worker = GpuWorker(
+            partial(self._put, NVML), interval_s=INTERVAL_S, gate=command_gate()
+        )
+        self._others = _others(others, partial(self._put, PLUGINS))
+        self._beats = 0
         self.box = GpuBox(
             interval_s=INTERVAL_S,
             pids_are_ours=pids_are_ours(),
@@ -77,6 +94,8 @@ class OwnLook:
             references=_own_references(),
         )
         state = self.box.sampler(NVML, time.monotonic())
+        if self._others is not None:
+            self.box.sampler(PLUGINS, time.monotonic())
         self._forbidden = any(_stopped(source) for source in sources)
         if self._forbidden:
             state.problem = SamplerProblem.FATAL_XID
@@ -93,6 +112,8 @@ class OwnLook:
     def __enter__(self) -> Self:
         if not self._forbidden:
             self._worker.start()
+        if self._others is not None:
+            self._others.start()
         return self
 
     def __exit__(
@@ -102,6 +123,11 @@ class OwnLook:
         trace: TracebackType | None,
     ) -> None:
         self._worker.close()
+        if self._others is not None:
+            self._others.close()
+
+    def _put(self, whose: str, event: GpuEvent) -> None:
+        self._events.put((whose, event))
 
     @property
     def began_s(self) -> float:
@@ -129,32 +155,60 @@ class OwnLook:
             if left_s <= 0:
                 return
             try:
-                self._event(self._events.get(timeout=left_s))
+                self._event(*self._events.get(timeout=left_s))
             except queue.Empty:
                 return
 
     @property
     def _answered(self) -> bool:
-        return self._began_s is not None or self._hopeless
+        """Whether each of the processes has brought a reading, or never will."""
+        read = {NVML if name == NVML else PLUGINS for name, s in self._states if s.read_s}
+        return all(
+            name in read or self.box.samplers[name].problem in GIVE_UP for name in self._asked
+        )
 
     @property
     def _hopeless(self) -> bool:
-        return self.box.sampler(NVML, time.monotonic()).problem in GIVE_UP
+        return all(self.box.samplers[name].problem in GIVE_UP for name in self._asked)
 
-    def _event(self, event: GpuEvent) -> None:
+    @property
+    def _asked(self) -> tuple[str, ...]:
+        return (NVML,) if self._others is None else (NVML, PLUGINS)
+
+    @property
+    def _states(self) -> Iterable[tuple[str, SamplerState]]:
+        return self.box.samplers.items()
+
+    def _event(self, whose: str, event: GpuEvent) -> None:
         now_s = time.monotonic()
         if isinstance(event, GpusOnBus):
             self.box.on_bus = event.bus_ids
         elif isinstance(event, GpuSamplerGone):
-            self.box.troubled(NVML, event.problem, now_s)
+            self.box.troubled(whose, event.problem, now_s)
         elif isinstance(event, GpuSaid):
-            report = event.report
-            if isinstance(report, Opened):
-                self.box.opened(report, now_s)
-            elif isinstance(report, Trouble):
-                self.box.trouble(report, now_s)
-            elif isinstance(report, Read):
-                self._read(report, now_s)
+            if whose == PLUGINS:
+                self._of_plugins(event.report, now_s)
+            self._report(event.report, now_s)
+
+    def _report(self, report: Report, now_s: float) -> None:
+        if isinstance(report, Opened):
+            self.box.opened(report, now_s)
+        elif isinstance(report, Trouble):
+            self.box.trouble(report, now_s)
+        elif isinstance(report, Read):
+            self._read(report, now_s)
+
+    def _of_plugins(self, report: Report, now_s: float) -> None:
+        """Conclude how their process does, which has no word of its own for it."""
+        if isinstance(report, Opened | Read):
+            self.box.troubled(PLUGINS, SamplerProblem.NONE, now_s)
+        elif isinstance(report, Trouble) and report.leaving:
+            self.box.troubled(PLUGINS, report.problem, now_s)
+        elif isinstance(report, Beat):
+            self._beats += 1
+            silent = self.box.samplers[PLUGINS].problem is SamplerProblem.STARTING
+            if silent and self._beats >= BEATS:
+                self.box.troubled(PLUGINS, SamplerProblem.OTHER, now_s)
 
     def _read(self, report: Read, now_s: float) -> None:
         self._began_s = self._began_s or now_s
@@ -193,6 +247,18 @@ class OwnLook:
                 return None
             pid = stat.parent_pid
         return None
+
+
+def _others(found: SamplerPlugins, put: Callable[[GpuEvent], None]) -> GpuWorker | None:
+    if not found.places:
+        return None
+    return GpuWorker(
+        put,
+        interval_s=INTERVAL_S,
+        plugins=found.places,
+        gate=command_gate(PLUGINS),
+        memory_max_bytes=found.memory_max_bytes,
+    )
 
 
 def _stopped(source: Source) -> bool:

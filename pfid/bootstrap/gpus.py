@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Final
 
 from pfid.adapters.gpu_references import load_references
 from pfid.adapters.gpu_worker import (
@@ -16,17 +15,15 @@ from pfid.adapters.gpu_worker import (
 )
 from pfid.adapters.host_pids import host_pids
 from pfid.bootstrap.gpu_gates import daemon_gate
+from pfid.bootstrap.gpu_plugins import PLUGINS, sampler_plugins
 from pfid.bootstrap.gpu_withheld import withheld_here
 from pfid.bootstrap.place import Place
 from pfid.config.model import Config
 from pfid.daemon.gpu_box import GpuBox
 from pfid.daemon.messages import GpuBusSeen, GpuHeard, GpuSamplerLost, Message
 from pfid.domain.gpu import NVML
-from pfid.host.plugins import PluginKind, PluginSource
-from pfid.wire.gpu import PluginPlace
+from pfid.host.plugins import PluginSource
 
-PLUGINS: Final = "plugins"
-"""Label of the plugins' process as a whole; each sampler in it has a label of its own."""
 Post = Callable[[Message], None]
 
 
@@ -68,17 +65,16 @@ class GpuJoint:
         every_s = config.gpus.interval_s
         heard = partial(_heard, post, NVML)
         self._workers.append(GpuWorker(heard, interval_s=every_s, gate=daemon_gate(place)))
-        places = tuple(_place(source) for source in plugins)
-        if places:
+        others = sampler_plugins(plugins, config)
+        if others.places:
             heard = partial(_heard, post, PLUGINS)
-            limit = config.plugins.worker_memory_max_bytes
             self._workers.append(
                 GpuWorker(
                     heard,
                     interval_s=every_s,
-                    plugins=places,
+                    plugins=others.places,
                     gate=daemon_gate(place, PLUGINS),
-                    memory_max_bytes=limit,
+                    memory_max_bytes=others.memory_max_bytes,
                 )
             )
 
@@ -96,10 +92,6 @@ class GpuJoint:
         """End them; the driver is let go of politely."""
         for worker in self._workers:
             worker.close(timeout_s)
-
-
-def _place(source: PluginSource) -> PluginPlace:
-    return PluginPlace(name=source.name, place=source.place, is_file=source.kind is PluginKind.FILE)
 
 
 def _heard(post: Post, sampler: str, event: GpuEvent) -> None:

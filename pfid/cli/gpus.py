@@ -11,12 +11,14 @@ import click
 from pfid.adapters.control_client import ControlClient
 from pfid.bootstrap.gpu_gates import command_stop
 from pfid.bootstrap.gpu_look import Looked, OwnLook, told_by
+from pfid.bootstrap.gpu_plugins import PLUGINS, installed_sampler_plugins
 from pfid.bootstrap.sources import Gathered
 from pfid.cli.gathering import gathered
 from pfid.cli.gpu_shapes import gpus_json
 from pfid.cli.gpu_text import COLUMNS, row
 from pfid.cli.output import Exit, emit_json, note, say, table
 from pfid.config.paths import daemon_socket
+from pfid.domain.gpu import NVML
 from pfid.domain.gpu_view import GpusView
 from pfid.wire.control import Done, ForgetGpu
 
@@ -35,6 +37,9 @@ PROBLEMS: Final = {
     "disabled": "sampling is switched off by configuration",
     "other": "the driver does not answer",
 }
+NVIDIA: Final = "nvidia"
+NOT_HERE: Final = frozenset({"no_library", "no_driver"})
+"""What is as it should be on a box of another vendor's cards."""
 WITHHELD: Final = {
     "container": "this is a container",
     "allocation": "a job's allocation or the environment gives a part of the box",
@@ -66,7 +71,8 @@ def command(
         _forget(forget)
         return
     if try_again:
-        command_stop().clear()
+        for name in (NVML, PLUGINS):
+            command_stop(name).clear()
     found = gathered(everything=False)
     looked = told_by(found)
     if looked is None:
@@ -83,7 +89,7 @@ def command(
 
 def _own(ctx: click.Context, found: Gathered, *, as_json: bool, watch: bool) -> None:
     """Sample ourselves."""
-    with OwnLook(found.sources) as own:
+    with OwnLook(found.sources, installed_sampler_plugins(os.environ)) as own:
         looked = Looked(source="own", view=own.look(LOOK_S))
         _show(looked, as_json=as_json)
         with contextlib.suppress(KeyboardInterrupt):
@@ -109,7 +115,8 @@ def _show(looked: Looked, *, as_json: bool, again: bool = False) -> None:
         click.clear()
     if view.gpus:
         table(COLUMNS, [row(gpu) for gpu in view.gpus])
-    if view.problem:
+    of_others = any(g.last is not None and g.facts.vendor != NVIDIA for g in view.gpus)
+    if view.problem and not (of_others and view.problem in NOT_HERE):
         note(PROBLEMS.get(view.problem, view.problem))
     if view.up and view.expected is not None and view.visible < view.expected:
         note(f"{view.expected - view.visible} of {view.expected} GPUs do not answer")

@@ -30,7 +30,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MAX_GPUS 16
+#define MAX_GPUS 32
 #define MAX_FACTS 48
 #define MAX_PROCS 64
 #define TEXT 160

@@ -11,6 +11,30 @@ from nvml_shim import H200, H200_IDLE, H200_MIG
 from pfid.domain.gpu import MigInstance
 from pfid.domain.gpu_view import WorkKind
 
+ROCM = """
+from pfid.domain.gpu import GpuFacts, GpuSample
+from pfid.spec import hookimpl
+from pfid.spec.gpu_sampler import GpuDriver, GpuReading, GpuSamplerError
+from pfid.spec.ports.gpus import SamplerProblem
+
+CARD = GpuFacts(uuid="GPU-amd-00000000", index=0, name="MI300X",
+                pci_bus_id="0000:1a:00.0", vendor="amd")
+
+class Rocm:
+    name = "rocm"
+    def open(self, skip, touch):
+        return GpuDriver(driver="6.14")
+    def read(self, at_s, monotonic_s):
+        now = GpuSample(uuid=CARD.uuid, at_s=at_s, utilization=0.5)
+        return GpuReading(samples=(now,), facts=(CARD,))
+    def close(self):
+        pass
+
+@hookimpl
+def pfid_gpu_samplers():
+    yield Rocm()
+"""
+
 
 @pytest.fixture
 def told(daemon, make):
@@ -144,7 +168,61 @@ def test_watched_it_looks_again_until_it_is_interrupted(nvml):
         lines = (line for line in watching.stdout if "NVIDIA H200" in line)
         assert "matmul" in next(lines)
         nvml.play(H200_IDLE)
-        later = [next(lines) for _ in range(2)]
+        assert next(line for line in lines if "100 %" not in line)
         watching.send_signal(signal.SIGINT)
-        assert watching.wait(30) == 0
-    assert any("100 %" not in line for line in later)
+        assert watching.wait(60) == 0
+
+
+@pytest.fixture
+def plugins(pfid, tmp_path, monkeypatch):
+    """A configured folder of plugins; put some in."""
+    folder = tmp_path / "plugins"
+    folder.mkdir(mode=0o755)
+    config = tmp_path / "pfid.toml"
+    config.write_text(f'[plugins]\ndirectories = ["{folder}"]\n')
+    monkeypatch.setenv("PFID_CONFIG", str(config))
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(tmp_path))
+    return folder
+
+
+def test_without_a_daemon_another_vendors_sampler_is_loaded_from_its_plugin(
+    plugins, pfid, pfid_json
+):
+    (plugins / "bad.py").write_text("raise RuntimeError('no')\n")
+    (plugins / "rocm.py").write_text(ROCM)
+    code, found = pfid_json("gpus")
+    (card,) = found["gpus"]
+    assert (code, card["name"], card["utilization"]) == (0, "MI300X", 0.5)
+    assert (found["source"], found["visible"], found["expected"]) == ("own", 1, 1)
+    code, out, err = pfid("gpus")
+    assert "MI300X" in out
+    assert code == 0
+    assert "no GPU library" not in err, "that there is none is as it should be"
+
+
+def test_both_vendors_are_seen_beside_each_other(nvml, plugins, pfid_json, monkeypatch):
+    nvml.play(H200)
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(nvml.folder))
+    (plugins / "rocm.py").write_text(ROCM)
+    code, found = pfid_json("gpus")
+    assert (code, [g["name"] for g in found["gpus"]]) == (0, ["NVIDIA H200", "MI300X"])
+
+
+@pytest.mark.parametrize("text", ["x = 1\n", "raise RuntimeError('no')\n"])
+def test_plugins_that_bring_no_gpus_are_not_waited_for(plugins, pfid, text):
+    (plugins / "other.py").write_text(text)
+    code, _, err = pfid("gpus")
+    assert code == 3
+    assert "no GPU library" in err
+
+
+@pytest.mark.full
+def test_a_sampler_that_cannot_be_opened_is_waited_for_no_longer_than_it_takes_to_say_so(
+    plugins, pfid
+):
+    (plugins / "rocm.py").write_text(
+        ROCM.replace("return GpuDriver", "raise GpuSamplerError(SamplerProblem.NO_DRIVER)#")
+    )
+    code, _, err = pfid("gpus")
+    assert code == 3
+    assert "no GPU library" in err
