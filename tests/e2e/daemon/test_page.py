@@ -10,6 +10,7 @@ import urllib.request
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from pfid.adapters.page.selection import EXPORTED_RUNS_MAX
 from pfid.formats.exposition import samples
 
 BAD = """
@@ -79,6 +80,26 @@ def test_promtool_finds_nothing_to_say_about_a_living_page(watched):
         ["promtool", "check", "metrics"], input=get(url)[1], capture_output=True, check=False
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+def test_on_a_page_that_is_full_a_death_is_shown_and_what_was_left_out_is_counted(box):
+    """As many runs as there is room for by default, and two that came later."""
+    url = ""
+    for number in range(EXPORTED_RUNS_MAX + 2):
+        last = box.child()
+        url = box.register(last.pid, f"train-{number:04d}").metrics_url
+    shown = lambda: get(url)[1].decode().count("\npfid_run_info{")  # noqa: E731
+    running = lambda: value(url, "pfid_runs", state="running")  # noqa: E731
+    starting = lambda: value(url, "pfid_runs", state="starting")  # noqa: E731
+    box.until("all are counted", lambda: running() + starting() == EXPORTED_RUNS_MAX + 2, 60)
+    assert shown() == EXPORTED_RUNS_MAX
+    of_last = {"check": "run_gone", "run": f"train-{EXPORTED_RUNS_MAX + 1:04d}"}
+    assert value(url, "pfid_check_failing", **of_last) is None
+    assert value(url, "pfid_dropped_series_total", family="pfid_run_info") > 0
+
+    last.kill()
+    box.until("the death", lambda: value(url, "pfid_check_failing", **of_last) == 1, 60)
+    assert shown() == EXPORTED_RUNS_MAX
 
 
 def test_a_log_reader_with_nothing_to_read_is_heard_all_the_same(box, watched):

@@ -2,9 +2,11 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -137,7 +139,7 @@ def test_stopping_anothers_run_says_whose_it_is_and_what_to_do(box, home):
 def test_others_see_verdicts_and_figures_but_no_evidence(box, home):
     mine = box.child("setpriv", f"--reuid={USER}", "--clear-groups", "sleep", "600")
     box.until("it is the user's", lambda: _uid(mine.pid) == USER)
-    box.register(mine.pid, "seen", [home / "train.log"])
+    url = box.register(mine.pid, "seen", [home / "train.log"]).metrics_url
     with (home / "train.log").open("a") as log:
         log.write(HIT)
     box.until("the hit is seen", lambda: "recompile_limit" in box.run("seen")["evidence"])
@@ -150,6 +152,17 @@ def test_others_see_verdicts_and_figures_but_no_evidence(box, home):
     assert PRIVATE not in json.dumps(events)
     (owners,) = _as(USER, box, 'said.append(ask(GetRun(run_id="seen")))')
     assert PRIVATE in json.dumps(owners["evidence"])
+    for address in (url, url.removesuffix("metrics")):
+        page = box.until("it is on the page", lambda a=address: _with_a_hit(a), 60)
+        assert PRIVATE not in page
+        assert str(home) not in page
+
+
+def _with_a_hit(address: str) -> str:
+    """The page once it speaks of the hit."""
+    with urllib.request.urlopen(address, timeout=10) as answer:
+        page: str = answer.read().decode()
+    return page if re.search(r"recompile_limit\W.*hit_", page) else ""
 
 
 def test_a_user_may_watch_only_so_many_runs(idle_box):
