@@ -13,6 +13,7 @@ import pytest
 from nvml_shim import H200_IDLE, uuid
 
 GIB = 1024**3
+pytestmark = pytest.mark.timeout(700)
 STAGE = """#!{python}
 import pathlib, sys
 scenario = pathlib.Path("{scenario}")
@@ -101,7 +102,7 @@ def burn(nvml, tmp_path):
                 "PFID_SOCKET": str(tmp_path / "nobody.sock"),
             },
             check=False,
-            timeout=200,
+            timeout=600,
         )
         assert done.stdout, done.stderr
         found = json.loads(done.stdout)

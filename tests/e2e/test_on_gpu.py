@@ -15,6 +15,7 @@ from nvml_shim import H200_IDLE, uuid
 
 SCRIPT = Path(__file__).parents[1] / "bench" / "on_gpu.py"
 GIB = 1024**3
+pytestmark = pytest.mark.timeout(700)
 TRAINER = """#!{python}
 import argparse, json, os, pathlib, signal, sys, time
 parser = argparse.ArgumentParser()
@@ -74,7 +75,7 @@ def day(nvml, tmp_path):
             text=True,
             check=False,
             env=environ,
-            timeout=200,
+            timeout=600,
         )
         assert done.stdout, done.stderr
         told = json.loads(done.stdout)
@@ -117,7 +118,7 @@ def test_without_a_gpu_nothing_is_tried_and_that_is_said(tmp_path):
         text=True,
         check=False,
         env={**os.environ, "LD_LIBRARY_PATH": str(tmp_path)},
-        timeout=100,
+        timeout=600,
     )
     assert done.returncode == 3
     assert "idle" in json.loads(done.stdout)["left_out"]

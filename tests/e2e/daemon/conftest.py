@@ -24,7 +24,7 @@ from pfid.wire.control import (
 )
 
 CONFIG = '[page]\nlisten = ["127.0.0.1:0"]\n'
-WITHIN_S = 20.0
+WITHIN_S = 60.0
 
 
 class Box:
@@ -67,13 +67,13 @@ class Box:
         """End the daemon."""
         assert self.daemon is not None
         self.daemon.send_signal(number)
-        self.daemon.wait(20)
+        self.daemon.wait(WITHIN_S)
 
     def log(self) -> str:
         """What the daemon has said."""
         return (self.folder / "daemon.log").read_text(errors="replace")
 
-    def ask(self, request: Any, fds: Sequence[int] = (), timeout_s: float = 20.0) -> Reply:
+    def ask(self, request: Any, fds: Sequence[int] = (), timeout_s: float = WITHIN_S) -> Reply:
         """One request over a connection of its own."""
         with ControlClient(self.socket, timeout_s=timeout_s) as client:
             return client.call(request, fds)

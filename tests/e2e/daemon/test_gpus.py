@@ -24,6 +24,8 @@ from pfid.wire.control import (
 from pfid.wire.snapshots import snapshot_of
 
 GIB = 1024**3
+WITHIN_S = 90.0
+pytestmark = pytest.mark.timeout(400)  # each wait is for a fact, whenever it comes
 APART = ("unshare", "--pid", "--fork", "--kill-child", "--mount-proc")
 
 
@@ -36,7 +38,7 @@ def watched(nvml, idle_box):
 
 
 def snapshot(box):
-    with ControlClient(box.socket, timeout_s=20.0) as client:
+    with ControlClient(box.socket, timeout_s=WITHIN_S) as client:
         return snapshot_of(client.ask(GetSnapshot(), SnapshotReply))
 
 
@@ -44,8 +46,8 @@ def gpus(box):
     return snapshot(box).gpus
 
 
-def until(box, what, wanted, within_s=30.0):
-    ends_s = time.monotonic() + within_s
+def until(box, what, wanted):
+    ends_s = time.monotonic() + WITHIN_S
     while time.monotonic() < ends_s:
         view = gpus(box)
         if view is not None and wanted(view):
@@ -129,13 +131,13 @@ def test_from_within_a_container_memory_of_others_is_neither_ours_nor_nobodys(wa
     def orphans():
         return verdict(watched, "gpu_memory_orphaned", uuid(0))
 
-    assert watched.until("a verdict", orphans, within_s=30) == ("unknown", "memory_unknown")
+    assert watched.until("a verdict", orphans) == ("unknown", "memory_unknown")
     watched.nvml.run_on(0, 1, 40 * GIB)  # also the number of the first process in here
     until(watched, "a holder", last_is(0, lambda g: g.holders))
     (holder,) = gpus(watched).gpus[0].holders
     assert (holder.visible, holder.username, holder.run_id) == (None, "", None)
     hidden = ("unknown", "holders_hidden")
-    watched.until("that it is hidden", lambda: orphans() == hidden, within_s=60)
+    watched.until("that it is hidden", lambda: orphans() == hidden)
     assert apart.poll() is None
 
 
@@ -248,7 +250,7 @@ def test_after_a_fatal_error_no_restart_asks_the_driver_until_an_operator_says_s
     watched.until("its verdict", lambda: verdict(watched, "gpu_xid", uuid(0)) == fatal)
     assert watched.nvml.calls() == []
     watched.daemon.send_signal(SIGHUP)
-    until(watched, "a sample again", last_is(0, lambda g: g.last), within_s=60)
+    until(watched, "a sample again", last_is(0, lambda g: g.last))
     quiet = ("pass", "no_recent_errors")
     watched.until("it is over", lambda: verdict(watched, "gpu_xid", uuid(0)) == quiet)
     watched.kill(15)
@@ -286,7 +288,7 @@ def pfid(box, *arguments, **environ):
         capture_output=True,
         text=True,
         check=False,
-        timeout=90,
+        timeout=WITHIN_S,
     )
 
 
@@ -301,7 +303,7 @@ def test_only_an_operator_keeps_references_and_forgets_gpus(watched):
         "from pfid.adapters.control_client import ControlClient\n"
         "from pfid.wire.control import ForgetGpu\n"
         "os.setgid(65534); os.setuid(65534)\n"
-        "print(ControlClient(Path(sys.argv[1]), timeout_s=10).call(ForgetGpu(uuid='x')).code)\n"
+        "print(ControlClient(Path(sys.argv[1]), timeout_s=60).call(ForgetGpu(uuid='x')).code)\n"
     )
     watched.folder.chmod(0o755)
     for parent in watched.folder.parents:
@@ -311,7 +313,7 @@ def test_only_an_operator_keeps_references_and_forgets_gpus(watched):
         [sys.executable, "-c", script, watched.socket],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=WITHIN_S,
         check=False,
     )
     assert done.stdout.strip() == "not_yours", done.stderr
@@ -328,12 +330,13 @@ def test_a_driver_that_hangs_or_crashes_leaves_the_daemon_and_its_page_alone(wat
     view = until(watched, "no fresh sample", lambda v: v.gpus[0].last is None)
     assert "nvmlDeviceGetUtilizationRates" in {n for _, n, _ in watched.nvml.calls()}
     assert view.gpus[0].kind is WorkKind.UNKNOWN
-    began_s = time.monotonic()
+    called = watched.nvml.calls()
     assert watched.ask(GetSnapshot())
-    with urllib.request.urlopen(url, timeout=5) as answer:
+    with urllib.request.urlopen(url, timeout=WITHIN_S) as answer:
         page = answer.read().decode()
-    assert time.monotonic() - began_s < 5
     assert "pfid_nvml_up" in page
+    if what == HANG:
+        assert watched.nvml.calls() == called, "all this while the call had not come back"
 
 
 def test_a_box_without_a_driver_serves_that_and_everything_else(watched):
@@ -348,7 +351,7 @@ def test_a_box_without_a_library_starts_no_sampler(idle_box):
     view = until(idle_box, "why", lambda v: v.problem == "no_library")
     assert not view.up
     url = idle_box.register(idle_box.child().pid, "train-1").metrics_url
-    with urllib.request.urlopen(url, timeout=20) as answer:
+    with urllib.request.urlopen(url, timeout=WITHIN_S) as answer:
         assert "pfid_nvml_up 0" in answer.read().decode()
     assert not [name for name in _workers(idle_box.daemon.pid) if "gpu_sampler" in name]
     assert [name for name in _workers(idle_box.daemon.pid) if "log_reader" in name]
@@ -374,7 +377,7 @@ def test_no_run_is_launched_onto_memory_that_a_dead_one_still_holds(watched, tmp
     watched.until(
         "it is settled",
         lambda: verdict(watched, "gpu_memory_orphaned", uuid(1)) == ("fail", "held_by_nobody"),
-        within_s=90,
+        within_s=2 * WITHIN_S,
     )
 
     def run(**environ):
@@ -385,7 +388,7 @@ def test_no_run_is_launched_onto_memory_that_a_dead_one_still_holds(watched, tmp
             capture_output=True,
             text=True,
             check=False,
-            timeout=60,
+            timeout=WITHIN_S,
         )
         return done.returncode, done.stderr
 
