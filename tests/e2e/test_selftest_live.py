@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import urllib.request
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -27,7 +28,7 @@ from pfid.wire.control import (
 from pfid.wire.snapshots import events_of, snapshot_of
 
 
-def pfid(*arguments, env=None, timeout_s=400):
+def pfid(*arguments, env=None, timeout_s=1500):
     return subprocess.run(
         [sys.executable, "-P", "-m", "pfid", *arguments],
         capture_output=True,
@@ -43,7 +44,7 @@ def drills_of(*names):
 
 
 def page(url):
-    with urllib.request.urlopen(url, timeout=5) as answer:
+    with urllib.request.urlopen(url, timeout=60) as answer:
         return answer.read().decode()
 
 
@@ -71,22 +72,27 @@ def test_a_killed_canary_is_seen_through_to_the_metric_and_stays_synthetic():
 def test_a_fault_that_is_planted_and_not_seen_fails_the_drill(monkeypatch):
     """The canary's death is announced and never happens to the process the daemon watches."""
     monkeypatch.setattr(canary_module.Canary, "kill", lambda _: None)
+    (drill,) = drills_of("killed")
+
+    def impatient_of_the_fault(ground):
+        waits = ground.bad
+
+        def bad(*what):
+            ground._drill = replace(drill, timeout_s=3)
+            waits(*what)
+
+        ground.bad = bad
+        drill.walk(ground)
+
+    quick = replace(drill, walk=impatient_of_the_fault)
     with scratch_daemon() as socket:
-        (drill,) = drills_of("killed")
-        quick = type(drill)(
-            name=drill.name,
-            check=drill.check,
-            adapters=drill.adapters,
-            walk=drill.walk,
-            timeout_s=3,
-        )
         (result,) = run_drills(socket, page_url_of(socket), scratch=True, drills=[quick])
     assert result.ok is False
     assert "no fail killed_by_signal within 3 s: the verdict is pass running" in result.why
 
 
 @pytest.mark.full
-@pytest.mark.timeout(420)
+@pytest.mark.timeout(1600)
 def test_every_adapter_is_driven_good_bad_good_from_the_shell(tmp_path, nvml):
     result = pfid(
         "selftest",
@@ -115,7 +121,7 @@ def test_every_adapter_is_driven_good_bad_good_from_the_shell(tmp_path, nvml):
 
 
 @pytest.mark.full
-@pytest.mark.timeout(420)
+@pytest.mark.timeout(1600)
 def test_a_daemon_that_is_in_use_is_drilled_under_its_own_limits(tmp_path):
     socket = tmp_path / "box.sock"
     config = tmp_path / "pfid.toml"
@@ -145,7 +151,7 @@ def test_a_daemon_that_is_in_use_is_drilled_under_its_own_limits(tmp_path):
         assert any(e.transition.verdict.reason == "older_bytes" for e in seen)
     finally:
         daemon.terminate()
-        daemon.wait(20)
+        daemon.wait(60)
 
 
 def _until_it_listens(socket):
@@ -153,7 +159,7 @@ def _until_it_listens(socket):
 
     from pfid.bootstrap.live.session import answers
 
-    until_s = time.monotonic() + 30
+    until_s = time.monotonic() + 120
     while not answers(socket):
         assert time.monotonic() < until_s, "the daemon did not come up"
         time.sleep(0.05)

@@ -22,7 +22,7 @@ from pfid.wire.control import HandedLog, Register, Registered, Role
 LIFE_S: Final = 900
 EATEN_BYTES: Final = 400_000_000
 EATER: Final = f"import sys; sys.stdin.readline(); held = bytearray(b'x') * {EATEN_BYTES}"
-DELIVERY_S: Final = 5.0
+DELIVERY_S: Final = 60.0
 _STATE_FIELD: Final = 2
 
 

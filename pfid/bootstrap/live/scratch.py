@@ -16,8 +16,8 @@ from pfid.bootstrap.live.planted_gpus import CARDS, with_stand_in
 from pfid.config.paths import engine_socket
 from pfid.domain.errors import ControlError, PfidError
 
-START_S: Final = 30.0
-STOP_S: Final = 15.0
+START_S: Final = 120.0
+STOP_S: Final = 60.0
 LOG_TAIL_CHARS: Final = 2_000
 PLANTED: Final = f"[gpus]\nexpected = {CARDS}\ninterval_s = 0.5\n"
 """The box's real cards are none of the stand-in's."""
@@ -92,7 +92,8 @@ def _config(root: Path) -> str:
 
 def _environment() -> dict[str, str]:
     """Ours, without what would make it speak for the box's daemon or find it."""
-    dropped = {"NOTIFY_SOCKET", "LISTEN_FDS", "LISTEN_PID", "PFID_SOCKET", "STATE_DIRECTORY"}
+    places = {"PFID_SOCKET", "STATE_DIRECTORY", "CACHE_DIRECTORY"}
+    dropped = {"NOTIFY_SOCKET", "LISTEN_FDS", "LISTEN_PID", *places}
     return {k: v for k, v in os.environ.items() if k not in dropped}
 
 

@@ -12,7 +12,7 @@ from typing import Final
 from pfid.adapters.control_client import ControlClient
 from pfid.bootstrap.live.canary import Canary, CannotPlantError
 from pfid.bootstrap.live.drills import DRILLS, Drill
-from pfid.bootstrap.live.ground import DrillGround
+from pfid.bootstrap.live.ground import ANSWER_S, DrillGround
 from pfid.bootstrap.live.planted_gpus import NOT_SET_UP, PlantedGpus, stand_in
 from pfid.bootstrap.live.scratch import scratch_daemon
 from pfid.bootstrap.live.witness import refuses_us
@@ -183,7 +183,7 @@ def page_url_of(socket: Path) -> str | None:
     Raises:
         ControlError: if the daemon does not answer.
     """
-    with tempfile.TemporaryDirectory() as folder, ControlClient(socket) as client:
+    with tempfile.TemporaryDirectory() as folder, ControlClient(socket, ANSWER_S) as client:
         canary = Canary(client, Path(folder))
         canary.close()
         return canary.metrics_url

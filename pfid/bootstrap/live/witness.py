@@ -18,7 +18,7 @@ from pfid.wire.snapshots import events_of, snapshot_of
 
 POLL_S: Final = 0.25
 """Sixteen drills ask one daemon at the same time, which has their faults to see as well."""
-PAGE_S: Final = 5.0
+PAGE_S: Final = 30.0
 
 
 class NotSeenError(PfidError):
