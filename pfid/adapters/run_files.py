@@ -3,12 +3,17 @@
 Paths are looked at, which works on every file system and costs a stat a second; logs are watched
 beside, so that one which is rotated twice within a second is not lost between two looks. Only
 regular files are opened; a path may change under us.
+
+Of each log a descriptor is kept, because a watcher may be away when the log is rotated: what it
+had not read by then stands in a file that has no name any more which we would know.
 """
 
 import os
 import stat
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -18,8 +23,48 @@ from pfid.wire.record import RecordedLog
 
 _FLAGS: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 _STEP_FILES_MAX: Final = 128
+KEPT_MAX: Final = 8
+"""Files that stood at one log's path and were not handed over; the oldest go first."""
 
 _Inode = tuple[int, int]
+
+
+@dataclass(slots=True)
+class _Log:
+    """One path, and the files that stood there one after another.
+
+    Attributes:
+        kept: oldest first; the last one stands there now, or stood there last.
+        rotated: whether the oldest of them took the place of another.
+        told: how many of them the watchers know.
+    """
+
+    handed: HandedLog
+    kept: deque[int] = field(default_factory=deque)
+    inode: _Inode | None = None
+    rotated: bool = False
+    told: int = 0
+
+    def first(self) -> HandedLog:
+        """What is said of the oldest; one that took another's place holds nothing older."""
+        return HandedLog(place=self.handed.place) if self.rotated else self.handed
+
+    def add(self, descriptor: int, inode: _Inode) -> None:
+        """Keep the file that stands there now."""
+        self.kept.append(descriptor)
+        self.inode = inode
+        if len(self.kept) > KEPT_MAX:
+            self._drop()
+
+    def forget_older(self) -> None:
+        """Keep the last one alone, once all of them were taken."""
+        while len(self.kept) > 1 and self.told == len(self.kept):
+            self._drop()
+
+    def _drop(self) -> None:
+        os.close(self.kept.popleft())
+        self.rotated = True
+        self.told = max(0, self.told - 1)
 
 
 class RunFilesByPath:
@@ -33,26 +78,64 @@ class RunFilesByPath:
             steps_dir: where the trainer writes its step files.
         """
         self._logs = {
-            log.path: HandedLog(begins_at=log.begins_at, size_at_start=log.older_bytes, place=place)
+            log.path: _Log(
+                HandedLog(begins_at=log.begins_at, size_at_start=log.older_bytes, place=place)
+            )
             for place, log in enumerate(logs)
         }
         self._steps_dir = steps_dir
-        self._known: dict[str, _Inode] = {}
+        self._steps_known: set[str] = set()
 
     def open_all(self) -> list[OpenFile]:
-        """Open every file that exists now."""
-        self._known = {}
-        return [*self._open_logs(), *self._open_new_steps()]
+        """Open every file that exists now; of a log that was rotated meanwhile, the oldest kept.
+
+        Those that took its place are told by ``news``.
+        """
+        self._steps_known.clear()
+        self.look()
+        opened = []
+        for log in self._logs.values():
+            log.told = min(1, len(log.kept))
+            if log.kept:
+                opened.append(_copy(log.kept[0], log.first()))
+        return [*opened, *self._open_new_steps()]
 
     def news(self) -> FileNews:
         """Open what came since the last look, and what took the place of another file."""
-        added = self._opened([path for path in self._logs if path not in self._known])
-        replaced = self._opened([path for path in self._logs if self._replaced(path)])
+        self.look()
+        added, replaced = [], []
+        for log in self._logs.values():
+            for number in range(log.told, len(log.kept)):
+                if number or log.rotated:
+                    taken = HandedLog(place=log.handed.place, replaces=True)
+                    replaced.append(_copy(log.kept[number], taken))
+                else:
+                    added.append(_copy(log.kept[number], log.handed))
+            log.told = len(log.kept)
+        places = {file.handed.place for file in replaced}
         return FileNews(
             added=[*added, *self._open_new_steps()],
             logs_replaced=replaced,
-            all_logs_replaced=len(replaced) == len(self._logs),
+            all_logs_replaced=len(places) == len(replaced) == len(self._logs),
         )
+
+    def look(self) -> None:
+        """Keep what stands at the logs' paths now, for whoever asks later."""
+        for path, log in self._logs.items():
+            if _regular(path) not in {None, log.inode}:
+                self._keep(path, log)
+
+    def taken(self) -> None:
+        """Whoever watches has what was opened: keep nothing older than what stands there."""
+        for log in self._logs.values():
+            log.forget_older()
+
+    def close(self) -> None:
+        """Let go of what is kept."""
+        for log in self._logs.values():
+            while log.kept:
+                os.close(log.kept.pop())
+            log.inode = None
 
     @contextmanager
     def watched(self, changed: Callable[[], None]) -> Iterator[None]:
@@ -65,42 +148,39 @@ class RunFilesByPath:
         finally:
             watch.close()
 
-    def _replaced(self, path: str) -> bool:
-        known = self._known.get(path)
-        found = _regular(path)
-        return known is not None and found is not None and found != known
-
-    def _open_logs(self) -> list[OpenFile]:
-        return self._opened(self._logs)
-
-    def _opened(self, paths: Iterable[str]) -> list[OpenFile]:
-        opened = (self._open(path, Role.LOG, self._handed(path)) for path in paths)
-        return [file for file in opened if file is not None]
-
-    def _handed(self, path: str) -> HandedLog:
-        """A file that took the place of another holds nothing older than the run."""
-        handed = self._logs[path]
-        return HandedLog(place=handed.place, replaces=True) if self._replaced(path) else handed
+    def _keep(self, path: str, log: _Log) -> None:
+        opened = _open(path)
+        if opened is not None and opened[1] == log.inode:
+            os.close(opened[0])
+        elif opened is not None:
+            log.add(*opened)
 
     def _open_new_steps(self) -> list[OpenFile]:
         found = []
         with suppress(OSError):
             found = sorted(self._steps_dir.glob("*.jsonl"))[:_STEP_FILES_MAX]
-        new = (str(file) for file in found if str(file) not in self._known)
-        opened = (self._open(path, Role.STEPS, HandedLog()) for path in new)
-        return [file for file in opened if file is not None]
+        opened = []
+        for file in map(str, found):
+            if file not in self._steps_known and (it := _open(file)) is not None:
+                self._steps_known.add(file)
+                opened.append(OpenFile(descriptor=it[0], role=Role.STEPS, handed=HandedLog()))
+        return opened
 
-    def _open(self, path: str, role: Role, handed: HandedLog) -> OpenFile | None:
-        try:
-            descriptor = os.open(path, _FLAGS)
-        except OSError:
-            return None
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode):
-            os.close(descriptor)
-            return None
-        self._known[path] = (found.st_dev, found.st_ino)
-        return OpenFile(descriptor=descriptor, role=role, handed=handed)
+
+def _copy(descriptor: int, handed: HandedLog) -> OpenFile:
+    return OpenFile(descriptor=os.dup(descriptor), role=Role.LOG, handed=handed)
+
+
+def _open(path: str) -> tuple[int, _Inode] | None:
+    try:
+        descriptor = os.open(path, _FLAGS)
+    except OSError:
+        return None
+    found = os.fstat(descriptor)
+    if not stat.S_ISREG(found.st_mode):
+        os.close(descriptor)
+        return None
+    return descriptor, (found.st_dev, found.st_ino)
 
 
 def _regular(path: str) -> _Inode | None:

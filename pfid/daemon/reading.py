@@ -4,6 +4,7 @@ The reader is disposable and knows nothing after a start: it is told every strea
 place it last reported.
 """
 
+from collections.abc import Iterable
 from typing import Final
 
 from pfid.analysis import early_steps
@@ -127,16 +128,15 @@ class Reading:
         if stream.following and run is not None and run.died_at_s is not None:
             self._send(Unfollow(stream=stream.number))
 
-    def replace(self, run: TrackedRun) -> None:
-        """The run's logs are at another place now, nobody says which of them: finish ours."""
-        for stream in run.streams:
-            if stream.kind is StreamKind.LOG and not stream.finished:
-                stream.replaced = True
-                if stream.following:
-                    self._send(Unfollow(stream=stream.number))
-                self._close(stream)
-                self._past(stream)
-                self._core.ports.notify.drop(stored_name(run.run_id, str(stream.ordinal)))
+    def replace(self, run: TrackedRun, streams: Iterable[Stream]) -> None:
+        """These logs are at another place now, nobody says which of them where: finish ours."""
+        for stream in streams:
+            stream.replaced = True
+            if stream.following:
+                self._send(Unfollow(stream=stream.number))
+            self._close(stream)
+            self._past(stream)
+            self._core.ports.notify.drop(stored_name(run.run_id, str(stream.ordinal)))
 
     def _past(self, stream: Stream) -> None:
         """Keep of a replaced stream what it adds to the others."""

@@ -15,7 +15,7 @@ from pfid.daemon.messages import Asked, Died
 from pfid.daemon.quotas import within_quota
 from pfid.daemon.reading import Reading
 from pfid.daemon.refusal import ROOT_UID, RefusalError
-from pfid.daemon.tracked import Member, TrackedRun
+from pfid.daemon.tracked import Member, Stream, TrackedRun
 from pfid.daemon.trees import EARLY_S, Trees
 from pfid.domain.identity import Identified, ProcessIdentity
 from pfid.domain.names import RUN_NAME_MAX_CHARS, RunId, RunName, run_id
@@ -236,9 +236,9 @@ class Registering:
             if handed.pidfds and run.root is None:
                 self._take_back(run, handed)
             within_quota(self._core, run.run.uid, len(handed.files), asked)
-            went_on = self._go_on(run, handed, all_logs=request.replace_logs)
-            if request.replace_logs and not went_on:
-                self._reading.replace(run)
+            behind = self._go_on(run, handed, all_logs=request.replace_logs)
+            if request.replace_logs:
+                self._reading.replace(run, behind)
             self._take_files(run, handed)
             self._core.touch(run)
             self._judging.poke(run, ("log",))
@@ -246,24 +246,31 @@ class Registering:
         finally:
             handed.close()
 
-    def _go_on(self, run: TrackedRun, handed: Handed, *, all_logs: bool) -> bool:
-        """Have streams go on in the files that took the place of theirs; False if none does."""
+    def _go_on(self, run: TrackedRun, handed: Handed, *, all_logs: bool) -> list[Stream]:
+        """Have streams go on in the files that took the place of theirs.
+
+        A launcher that does not count its logs hands over all of them where one was replaced, in
+        their order: one that is the same file goes on in itself.
+
+        Returns:
+            Those that do not go on.
+        """
         streams = [s for s in run.streams if s.kind is StreamKind.LOG and not s.finished]
-        lone = all_logs and len(streams) == len(handed.files) == 1
-        went_on = False
-        for entry in tuple(handed.files):
+        in_order = streams if all_logs and len(streams) == len(handed.files) else ()
+        behind = streams
+        for number, entry in enumerate(tuple(handed.files)):
             kind, fd, said = entry
             place = said.place if said.replaces else None
             known = (s for s in streams if place is not None and s.place == place)
-            stream = streams[0] if lone else next(known, None)
+            stream = next(known, in_order[number] if in_order else None)
             if stream is None or kind is not StreamKind.LOG:
                 continue
+            behind = [s for s in behind if s is not stream]
             handed.files.remove(entry)
             self._core.ports.notify.drop(stored_name(run.run_id, str(stream.ordinal)))
             self._keep(run, str(stream.ordinal), fd)
             self._reading.succeed(run, stream, fd, said)
-            went_on = True
-        return went_on
+        return behind
 
     def ended(self, asked: Asked, request: Ended) -> EarlierRun | None:
         """The launcher waited for the process and reports.

@@ -224,11 +224,23 @@ class RunFiles(Protocol):
     """A run's logs and step files by path, as its user sees them."""
 
     def open_all(self) -> list[OpenFile]:
-        """Open every one that exists now."""
+        """Open every one that exists now; of a rotated log what ``news`` goes on from."""
         ...
 
     def news(self) -> FileNews:
         """What is new: files that came, logs whose path holds another file now."""
+        ...
+
+    def look(self) -> None:
+        """Keep what stands at the logs' paths now: nobody may be there to be told."""
+        ...
+
+    def taken(self) -> None:
+        """Whoever watches has what was opened: nothing older need be kept."""
+        ...
+
+    def close(self) -> None:
+        """Let go of what is kept."""
         ...
 
     def watched(self, changed: Callable[[], None]) -> AbstractContextManager[None]:

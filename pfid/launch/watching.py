@@ -14,7 +14,7 @@ from pfid.domain.errors import ControlError, StateError
 from pfid.launch.ports import RunFiles, Watchers
 from pfid.launch.watcher_link import WatcherLink
 from pfid.wire.control import Done, Ended, HandOver
-from pfid.wire.handing import OpenFile
+from pfid.wire.handing import FileNews, OpenFile
 from pfid.wire.record import RunRecord
 
 ROUND_S: Final = 1.0
@@ -141,18 +141,24 @@ class Watching:
     def _hand_over_news(self) -> None:
         links = [link for link in (self._daemon, self._engine) if link.registered]
         if not links:
+            self._files.look()
             return
         news = self._files.news()
         try:
-            for link in links:
-                self._hand_over(link, news.added, replace=False)
-                self._hand_over(link, news.logs_replaced, replace=news.all_logs_replaced)
+            told = [self._tell_news(link, news) for link in links]
         finally:
             self._close_all([*news.added, *news.logs_replaced])
+        if all(told):
+            self._files.taken()
 
-    def _hand_over(self, link: WatcherLink, files: Sequence[OpenFile], *, replace: bool) -> None:
+    def _tell_news(self, link: WatcherLink, news: FileNews) -> bool:
+        return self._hand_over(link, news.added, replace=False) and self._hand_over(
+            link, news.logs_replaced, replace=news.all_logs_replaced
+        )
+
+    def _hand_over(self, link: WatcherLink, files: Sequence[OpenFile], *, replace: bool) -> bool:
         if not files:
-            return
+            return True
         request = HandOver(
             run_id=self._record.run_id,
             roles=[file.role for file in files],
@@ -163,6 +169,8 @@ class Watching:
             link.tell(self._watchers, request, [file.descriptor for file in files])
         except ControlError as error:
             self._say(f"{link.title} did not take a file of {self._record.run_id}: {error}")
+            return False
+        return True
 
     def _close_all(self, files: Sequence[OpenFile]) -> None:
         for file in files:
@@ -179,6 +187,7 @@ class Watching:
         if not self._daemon.registered and not self._engine.registered:
             self._tell_later(ended)
         self._forget_engine()
+        self._files.close()
 
     def _tell_end(self, link: WatcherLink, ended: Ended) -> None:
         try:
@@ -198,7 +207,7 @@ class Watching:
         """
         if self._engine_pidfd is None:
             return
-        link, files = self._engine, self._files.open_all()
+        link, files, news = self._engine, self._files.open_all(), self._files.news()
 
         def deliver() -> None:
             deadline_s = time.monotonic() + _ENGINE_UP_S
@@ -206,6 +215,7 @@ class Watching:
                 if link.due(self._watchers.binding(link.socket)):
                     self._register(link, files)
                 if link.registered:
+                    self._tell_news(link, news)
                     self._tell_end(link, ended)
                     return
                 time.sleep(_FIRST_ROUNDS_S)
@@ -213,4 +223,4 @@ class Watching:
         try:
             self._watchers.in_background(deliver)
         finally:
-            self._close_all(files)
+            self._close_all([*files, *news.added, *news.logs_replaced])

@@ -57,6 +57,7 @@ class FollowedFile:
         self._parser = make_parser(state.get("parser"))
         self._seam = Seam.restore(state["seam"]) if state else Seam(order.begins_at)
         self._other_file = order.other_file
+        self._identity = _identity(state.get("file"))
         self._link = LinkName(fd, None if order.other_file else state.get("link"))
         self._offset = order.begins_at if order.resume_at is None else order.resume_at
         self._size_bytes = self._offset
@@ -80,6 +81,7 @@ class FollowedFile:
             OSError: if the file system refuses.
         """
         status = os.fstat(self.fd)
+        self._meet(status)
         self._size_bytes = status.st_size
         self._seam_checked = False
         if self._size_bytes < self._offset or self._is_another():
@@ -93,6 +95,17 @@ class FollowedFile:
         else:
             self._seen_all_at_s = self._clock.now_s()
         self._changed |= self._link.look(now_s, unlinked=status.st_nlink == 0)
+
+    def _meet(self, status: os.stat_result) -> None:
+        """See whether it is another file than the one whose state we go on from.
+
+        Nobody may have told: it took the other's place while no daemon was there.
+        """
+        found = (status.st_dev, status.st_ino)
+        if self._identity not in {None, found}:
+            self._other_file = self._changed = True
+            self._link = LinkName(self.fd)
+        self._identity = found
 
     def read(self) -> None:
         """Read one chunk and feed it to the parser.
@@ -193,7 +206,14 @@ class FollowedFile:
             "parser": self._parser.state(),
             "seam": self._seam.state(),
             "link": self._link.state(),
+            "file": self._identity,
         }
+
+
+def _identity(state: Any) -> tuple[int, int] | None:
+    """Device and inode as they were; None in a state of an earlier version."""
+    known = isinstance(state, list | tuple) and len(state) == 2
+    return (int(state[0]), int(state[1])) if known else None
 
 
 def _checked(state: Any) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from contextlib import suppress
 
 import pytest
 
-from pfid.adapters.run_files import RunFilesByPath
+from pfid.adapters.run_files import KEPT_MAX, RunFilesByPath
 from pfid.wire.control import HandedLog, Role
 from pfid.wire.record import RecordedLog
 
@@ -109,3 +109,69 @@ def test_a_rotation_is_told_while_watched_and_not_after(folder):
     log.rename(folder / "train.log.2")
     log.touch()
     assert not changed.wait(0.3)
+
+
+def _rotated(folder, name, times, *, begin="0"):
+    """A log that is rotated so often; each file says which it was."""
+    log = folder / name
+    log.write_text(begin)
+    for number in range(1, times + 1):
+        log.rename(folder / f"{name}.{number}")
+        log.write_text(str(number))
+        yield number
+
+
+def _texts(opened):
+    found = [os.pread(file.descriptor, 10, 0).decode() for file in opened]
+    for file in opened:
+        os.close(file.descriptor)
+    return found
+
+
+def test_what_a_watcher_that_was_away_had_not_read_is_handed_over_before_what_took_its_place(
+    folder,
+):
+    turns = _rotated(folder, "a.log", 3, begin="old text")
+    it = files(folder, "a.log", begins_at=4)
+    (folder / "a.log").write_text("old text")
+    told(it.open_all())
+    for _ in turns:
+        it.look()
+    [first] = it.open_all()
+    assert first.handed == HandedLog(begins_at=4, place=0)
+    news = it.news()
+    assert _texts([first, *news.logs_replaced]) == ["old text", "1", "2", "3"]
+    assert {file.handed.replaces for file in news.logs_replaced} == {True}
+    assert list(it.news().logs_replaced) == [], "once"
+    it.close()
+
+
+def test_what_nobody_took_is_kept_and_what_was_taken_is_not(folder):
+    (folder / "a.log").write_text("0")
+    it = files(folder, "a.log", begins_at=1)
+    told(it.open_all())
+    open_files = len(os.listdir("/proc/self/fd"))  # noqa: PTH208
+    for number in _rotated(folder, "a.log", 2):
+        assert _texts(it.news().logs_replaced) == [str(number)]
+    first = it.open_all()
+    assert _texts([*first, *it.news().logs_replaced]) == ["0", "1", "2"], "not all was taken"
+    it.taken()
+    [last] = it.open_all()
+    assert last.handed == HandedLog(place=0), "nothing in it is older than the run"
+    assert _texts([last]) == ["2"]
+    assert len(os.listdir("/proc/self/fd")) == open_files  # noqa: PTH208
+    it.close()
+    assert len(os.listdir("/proc/self/fd")) == open_files - 1  # noqa: PTH208
+
+
+def test_of_a_log_that_is_rotated_again_and_again_unwatched_the_newest_are_kept(folder):
+    (folder / "a.log").write_text("0")
+    it = files(folder, "a.log", begins_at=1)
+    told(it.open_all())
+    for _ in _rotated(folder, "a.log", KEPT_MAX + 2):
+        it.look()
+    first = it.open_all()
+    assert first[0].handed == HandedLog(place=0), "the one that was there first is gone"
+    kept = _texts([*first, *it.news().logs_replaced])
+    assert kept == [str(number) for number in range(3, KEPT_MAX + 3)]
+    it.close()

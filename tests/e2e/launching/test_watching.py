@@ -2,6 +2,8 @@
 
 import os
 import signal
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
@@ -73,7 +75,7 @@ def test_a_daemon_that_comes_late_is_told_too(user, watcher, eventually):
 def test_a_trainers_own_log_is_handed_over_when_it_appears_and_when_it_is_replaced(
     user, up, eventually
 ):
-    user.start_run("--log", "train.log", "--log", "own.jsonl", "--", "sleep", "60")
+    launcher = user.start_run("--log", "train.log", "--log", "own.jsonl", "--", "sleep", "60")
     eventually(lambda: up.told("register"), "a registration")
     (user.work / "own.jsonl").write_text("{}\n")
     [came] = eventually(lambda: up.told("hand_over"), "the new file")
@@ -89,6 +91,17 @@ def test_a_trainers_own_log_is_handed_over_when_it_appears_and_when_it_is_replac
     assert replaced["fds"][0]["inode"] == (user.work / "own.jsonl").stat().st_ino
     [log] = replaced["request"]["logs"]
     assert (log["place"], log["replaces"]) == (1, True)
+    old, new = (user.work / name for name in ("own.1.jsonl", "own.jsonl"))
+    eventually(lambda: not _holds(launcher.pid, old), "the old one to be let go")
+    assert _holds(launcher.pid, new), "for a watcher that comes once it has another name"
+
+
+def _holds(pid, file):
+    held = []
+    for descriptor in Path(f"/proc/{pid}/fd").iterdir():
+        with suppress(FileNotFoundError):
+            held.append(descriptor.stat().st_ino)
+    return file.stat().st_ino in held
 
 
 def test_a_step_file_of_a_rank_nobody_foresaw_is_handed_over(user, up, eventually):

@@ -403,6 +403,54 @@ def test_the_only_log_goes_on_also_where_the_launcher_does_not_count_logs(tmp_pa
     assert (len(world.run.streams), world.run.progress.steps_seen) == (1, 40)
 
 
+def test_of_several_logs_of_a_launcher_that_does_not_count_them_only_the_replaced_one_goes_on(
+    tmp_path,
+):
+    """It hands over all of them: the others were told from their beginning once more."""
+    world = World(tmp_path, "a.log", "b.log")
+    world.register(places=False)
+    world.write("a.log", *range(100), more=RECOMPILED)
+    world.write("b.log", more="note 1\n")
+    world.read(seconds=5.0)
+    signed, open_before = world.run.last_progress_at_s, _open_files()
+    log = world.folder / "b.log"
+    log.rename(world.folder / "b.log.1")
+    log.touch()
+    world.hand_over([HandedLog(), HandedLog()], list(world.names), replace_logs=True)
+    world.write("b.log", more="note 2\n")
+    for _ in range(5):
+        world.read(seconds=10.0)
+    assert [s.finished for s in world.run.streams] == [False, False]
+    assert world.run.progress.steps_seen == 100
+    assert world.run.facts.markers[Marker.RECOMPILE_LIMIT].count == 1
+    assert world.run.last_progress_at_s == signed, "it is silent since"
+    assert _open_files() <= open_before + 1, "second copies are closed"
+    world.write("a.log", *range(100, 110))
+    world.read()
+    assert world.run.progress.steps_seen == 110
+
+
+def test_logs_that_are_all_replaced_follow_each_other_in_their_order(tmp_path):
+    world = World(tmp_path, "a.log", "b.log")
+    world.register(places=False)
+    world.write("a.log", *range(40), more=RECOMPILED)
+    world.write("b.log", more="note 1\n")
+    world.read()
+    for name in world.names:
+        log = world.folder / name
+        log.rename(f"{log}.1")
+        log.touch()
+    world.hand_over([HandedLog(), HandedLog()], list(world.names), replace_logs=True)
+    world.write("a.log", *range(40, 50))
+    world.read()
+    assert len(world.run.streams) == 2
+    assert (world.run.progress.steps_seen, world.run.facts.rewinds) == (50, 0)
+
+
+def _open_files():
+    return len(os.listdir("/proc/self/fd"))  # noqa: PTH208
+
+
 def test_logs_replaced_nobody_knows_which_are_finished_and_let_go(tmp_path):
     world = World(tmp_path, "a.log", "b.log")
     world.register(places=False)
@@ -412,11 +460,13 @@ def test_logs_replaced_nobody_knows_which_are_finished_and_let_go(tmp_path):
         log = world.folder / name
         log.rename(f"{log}.1")
         log.touch()
+    (world.folder / "c.log").touch()
     world.read()
-    world.hand_over([HandedLog(), HandedLog()], list(world.names), replace_logs=True)
+    names = [*world.names, "c.log"]
+    world.hand_over([HandedLog() for _ in names], names, replace_logs=True)
     world.read()
-    assert [s.finished for s in world.run.streams] == [True, True, False, False]
+    assert [s.finished for s in world.run.streams] == [True, True, False, False, False]
     assert all(s.parser_state is None for s in world.run.streams[:2])
-    assert sum(world.kept.values()) == 3
+    assert sum(world.kept.values()) == 4
     assert not world.run.facts.moved
     assert world.run.facts.markers[Marker.RECOMPILE_LIMIT].count == 1

@@ -11,6 +11,7 @@ from pfid.wire.reader import Batch, Follow, StreamKind
 from pfid.workers import followed_file
 from pfid.workers.arrival import ArrivalClock
 from pfid.workers.followed_file import FollowedFile
+from pfid.workers.link_name import CHECK_EVERY_S
 from pfid.workers.steps_text import StepsText
 
 
@@ -272,7 +273,13 @@ def test_of_a_hole_of_terabytes_no_more_is_read_at_the_end_than_is_reasonable(
     followed.file.close()
 
 
-def _successor(followed: Followed, text: bytes) -> Followed:
+@pytest.fixture(params=[True, False], ids=["as it is told", "as it finds itself"])
+def told(request: pytest.FixtureRequest) -> bool:
+    """Whether whoever hands over says that it is another file; with no daemon nobody could."""
+    return bool(request.param)
+
+
+def _successor(followed: Followed, text: bytes, *, told: bool = True) -> Followed:
     """Follow a file that took the place of a followed one."""
     last = followed.last
     path = followed.path.with_name("new.jsonl")
@@ -282,39 +289,45 @@ def _successor(followed: Followed, text: bytes) -> Followed:
         kind=StreamKind.STEPS,
         resume_at=last.offset,
         parser_state=msgspec.msgpack.decode(msgspec.msgpack.encode(last.parser_state)),
-        other_file=True,
+        other_file=told,
     )
     return Followed(path, order)
 
 
 @pytest.mark.parametrize("last", [4, 6, 9], ids=["shorter", "as long", "longer"])
-def test_a_file_that_took_the_place_of_another_is_read_from_its_start(followed: Followed, last):
+def test_a_file_that_took_the_place_of_another_is_read_from_its_start(
+    followed: Followed, last, told
+):
     followed.catch_up()
-    other = _successor(followed, lines(4, last))
+    other = _successor(followed, lines(4, last), told=told)
     assert other.catch_up() == list(range(4, last + 1))
     assert other.last.facts.truncations == 0
     assert other.last.facts.bytes_read == len(lines(1, last)), "it goes on in the old one's count"
     other.file.close()
 
 
-def test_a_copy_that_took_the_place_of_another_file_goes_on_where_that_was_read(followed: Followed):
+def test_a_copy_that_took_the_place_of_another_file_goes_on_where_that_was_read(
+    followed: Followed, told
+):
     followed.catch_up()
-    other = _successor(followed, lines(1, 5))
+    other = _successor(followed, lines(1, 5), told=told)
     assert other.catch_up() == [4, 5]
     other.file.close()
 
 
-def test_a_file_with_the_head_of_the_one_whose_place_it_took_is_no_copy(followed: Followed):
+def test_a_file_with_the_head_of_the_one_whose_place_it_took_is_no_copy(followed: Followed, told):
     followed.append(lines(4, 40))
     followed.catch_up()
-    other = _successor(followed, lines(1, 30) + lines(50, 90))
+    other = _successor(followed, lines(1, 30) + lines(50, 90), told=told)
     assert len(other.catch_up()) == 71
     other.file.close()
 
 
-def test_a_file_that_took_the_place_of_another_and_is_emptied_was_truncated(followed: Followed):
+def test_a_file_that_took_the_place_of_another_and_is_emptied_was_truncated(
+    followed: Followed, told
+):
     followed.catch_up()
-    other = _successor(followed, lines(4, 9))
+    other = _successor(followed, lines(4, 9), told=told)
     other.catch_up()
     other.path.write_bytes(line(10))
     assert other.catch_up() == [10]
@@ -322,25 +335,56 @@ def test_a_file_that_took_the_place_of_another_and_is_emptied_was_truncated(foll
     other.file.close()
 
 
-def test_a_file_that_took_the_place_of_a_moved_one_has_not_moved(followed: Followed):
+def test_a_file_that_took_the_place_of_a_moved_one_has_not_moved(followed: Followed, told):
     followed.catch_up()
     followed.path.unlink()
     followed.catch_up()
     assert followed.last.facts.moved
-    other = _successor(followed, b"")
+    if told:  # by a daemon whose state is of an earlier version
+        followed.last.parser_state.pop("file")
+    other = _successor(followed, b"", told=told)
+    other.now_s += CHECK_EVERY_S  # else its name is not looked at yet
     other.catch_up()
     assert not other.last.facts.moved
     other.file.close()
 
 
 def test_a_file_that_took_the_place_of_one_of_which_nothing_was_ours_is_read_from_its_start(
-    tmp_path: Path,
+    tmp_path: Path, told
 ):
     path = tmp_path / "old.jsonl"
     path.write_bytes(lines(1, 3))
     old = Followed(path, Follow(stream=1, kind=StreamKind.STEPS, begins_at=len(lines(1, 3))))
     old.catch_up()
-    other = _successor(old, lines(4, 9))
+    other = _successor(old, lines(4, 9), told=told)
     assert other.catch_up() == [4, 5, 6, 7, 8, 9]
     old.file.close()
+    other.file.close()
+
+
+def test_the_same_file_that_is_handed_over_once_more_is_no_other(followed: Followed):
+    followed.catch_up()
+    last = followed.last
+    again = Followed(
+        followed.path,
+        Follow(
+            stream=1,
+            kind=StreamKind.STEPS,
+            resume_at=last.offset,
+            parser_state=msgspec.msgpack.decode(msgspec.msgpack.encode(last.parser_state)),
+        ),
+    )
+    assert again.catch_up() == []
+    again.append(line(4))
+    assert again.catch_up() == [4]
+    again.path.write_bytes(line(5))
+    assert (again.catch_up(), again.last.facts.truncations) == ([5], 1), "it was emptied"
+    again.file.close()
+
+
+def test_a_state_of_an_earlier_version_does_not_know_which_file_it_was(followed: Followed):
+    followed.catch_up()
+    followed.last.parser_state.pop("file")
+    other = _successor(followed, lines(1, 5), told=False)
+    assert other.catch_up() == [4, 5]
     other.file.close()
