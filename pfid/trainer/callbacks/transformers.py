@@ -1,11 +1,12 @@
 """The Trainer of transformers: ``Trainer(..., callbacks=[TransformersSteps()])``.
 
 Width and tokens are seen in what the model is called with, by a hook before its forward that
-changes nothing; a compiled model gets none, since a hook would be part of its graph. There tokens
-are known where ``include_num_input_tokens_seen`` is set: "all" counts padding, and "non_padding"
-counts real tokens.
+changes nothing; where torch compiles the model, outside of what it compiles. Tokens are also known
+where ``include_num_input_tokens_seen`` is set: "all" counts padding, "non_padding" real tokens.
 """
 
+import sys
+from types import FrameType
 from typing import Any, Callable, Dict, Optional
 
 from ..step_reporter import StepReporter
@@ -123,14 +124,12 @@ class TransformersSteps:
 
 
 def _hooked(model: Any, args: Any, called: Callable[..., None]) -> Callable[[], None]:
-    """Have a model tell what it is called with; returns what takes the hook off again."""
-    compiled = (
-        getattr(args, "torch_compile", False)
-        or hasattr(model, "_orig_mod")
-        or getattr(model, "_compiled_call_impl", None) is not None
-    )
-    if compiled or not hasattr(model, "register_forward_pre_hook"):
-        return _nothing
+    """Have a model tell what it is called with; returns what takes that off again.
+
+    Nothing may become part of what torch compiles: a compiled model is asked outside of its graph,
+    by the module that wraps it, or before the compiled call where it was compiled in place.
+    """
+    remove: Callable[[], None] = _nothing
 
     def quietly(module: Any, given: Any, named: Any) -> None:
         try:
@@ -138,9 +137,41 @@ def _hooked(model: Any, args: Any, called: Callable[..., None]) -> Callable[[], 
         except Exception:  # noqa: BLE001 - a report must not end a training
             remove()
 
-    handle = model.register_forward_pre_hook(quietly, with_kwargs=True)
-    remove: Callable[[], None] = handle.remove
+    if getattr(model, "_compiled_call_impl", None) is not None:
+        remove = _before_compiled(model, quietly)
+        return remove
+    target = _outermost(model) if getattr(args, "torch_compile", False) else model
+    if not hasattr(target, "register_forward_pre_hook"):
+        return _nothing
+    remove = target.register_forward_pre_hook(quietly, with_kwargs=True).remove
     return remove
+
+
+def _before_compiled(model: Any, tell: Callable[..., None]) -> Callable[[], None]:
+    """``model.compile()`` puts the compiled call into the model, hooks and all: tell before it."""
+    compiled = model._compiled_call_impl  # noqa: SLF001 - torch names no other place
+
+    def told(*given: Any, **named: Any) -> Any:
+        tell(model, given, named)
+        return compiled(*given, **named)
+
+    def remove() -> None:
+        if model._compiled_call_impl is told:  # noqa: SLF001 - likewise
+            model._compiled_call_impl = compiled  # noqa: SLF001 - likewise
+
+    model._compiled_call_impl = told  # noqa: SLF001 - likewise
+    return remove
+
+
+def _outermost(model: Any) -> Any:
+    """What the Trainer that calls this has wrapped around its model; None if that is not known."""
+    frame: Optional[FrameType] = sys._getframe(1)  # noqa: SLF001 - a callback is not given its Trainer
+    while frame is not None:
+        trainer: Any = frame.f_locals.get("self")
+        if getattr(trainer, "model", None) is model and hasattr(trainer, "model_wrapped"):
+            return trainer.model_wrapped
+        frame = frame.f_back
+    return None
 
 
 def _nothing(*_: Any, **__: Any) -> None:

@@ -1,6 +1,8 @@
 """Ten optimizer steps of four micro-batches in a framework, left alone and then with a callback.
 
-framework_loops.py transformers|lightning|accelerate FOLDER [alone]
+framework_loops.py transformers|lightning|accelerate FOLDER [alone|wrapped|in_place]
+
+``wrapped`` and ``in_place`` say how torch compiles the model of transformers.
 """
 
 import os
@@ -13,6 +15,7 @@ from torch import nn
 
 STEPS, MICRO = 10, 4
 SAVED, EVALUATED = 5, 5
+COMPILED = sys.argv[3] if sys.argv[3:] and sys.argv[3] != "alone" else ""
 
 
 class Rows(torch.utils.data.Dataset):
@@ -49,7 +52,9 @@ def transformers(callback, folder):
         save_steps=SAVED,
         eval_strategy="steps",
         eval_steps=EVALUATED,
-        include_num_input_tokens_seen="all",
+        include_num_input_tokens_seen="no" if COMPILED else "all",
+        torch_compile=COMPILED == "wrapped",
+        torch_compile_backend="aot_eager" if COMPILED == "wrapped" else None,
         report_to="none",
         use_cpu=True,
         disable_tqdm=True,
@@ -60,6 +65,8 @@ def transformers(callback, folder):
 
         callbacks = [TransformersSteps()]
     model = GPT2LMHeadModel(config)
+    if COMPILED == "in_place":
+        model.compile(backend="aot_eager")
     Trainer(
         model=model,
         args=arguments,
@@ -136,12 +143,16 @@ def accelerate(callback, _folder):
 
 
 def main():
-    framework, folder, *alone = sys.argv[1:]
-    for callback in (False,) if alone else (False, True):
+    framework, folder, *how = sys.argv[1:]
+    for callback in (False,) if "alone" in how else (False, True):
         torch.manual_seed(7)
         made = globals()[framework](callback, folder)
         total = sum(p.detach().double().abs().sum().item() for p in made.parameters())
-        sys.stdout.write(f"sum {total.hex()}\n")
+        graphs = torch._dynamo.utils.counters["stats"]["unique_graphs"] if COMPILED else 0
+        sys.stdout.write(f"sum {total.hex()} {graphs}\n")
+        if COMPILED:
+            torch._dynamo.reset()
+            torch._dynamo.utils.counters.clear()
     if torch.distributed.is_initialized():
         torch.distributed.barrier()  # gloo aborts a rank whose neighbour has left
         torch.distributed.destroy_process_group()

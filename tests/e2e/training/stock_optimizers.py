@@ -1,9 +1,9 @@
 """Steps every optimizer of torch and prints what came of it: parameters and random state.
 
-    stock_optimizers.py STEPS COMPILED
+    stock_optimizers.py STEPS BACKEND [NAME...]
 
-Each steps eagerly and, COMPILED times, with its step compiled; one that compiles as a whole also
-has to.
+Each steps eagerly, and with its model and its step compiled by the backend; one that compiles as a
+whole also has to. Named ones alone, if any are named.
 """
 
 import hashlib
@@ -45,30 +45,34 @@ class Halving(optim.Optimizer):
                 p.add_(p.grad, alpha=-group["lr"])
 
 
-def made(name):
+def made(name, compiled):
     """A small model, its optimizer and a closure that computes a loss with some randomness."""
     torch.manual_seed(7)
     sparse = name == "SparseAdam"
     model = torch.nn.Embedding(16, 8, sparse=True) if sparse else torch.nn.Linear(8, 8, bias=False)
     kind = Halving if name == "Halving" else getattr(optim, name)
     optimizer = kind(model.parameters(), **OPTIMIZERS.get(name, {}))
+    called = model if sparse else compiled(model)
 
     def closure():
         optimizer.zero_grad()
         given = torch.randint(0, 16, (4,)) if sparse else torch.randn(4, 8)
-        loss = model(given).pow(2).mean()
+        loss = called(given).pow(2).mean()
         loss.backward()
         return loss
 
     return model, optimizer, closure
 
 
-def train(name, steps, mode):
+def train(name, steps, mode, backend):
     """Digest of the parameters and of the random state after so many steps."""
-    model, optimizer, closure = made(name)
-    step = optimizer.step
-    if mode != "eager":
-        step = torch.compile(step, backend="eager", fullgraph=mode == "fullgraph")
+
+    def compiled(what):
+        whole = mode == "fullgraph"
+        return what if mode == "eager" else torch.compile(what, backend=backend, fullgraph=whole)
+
+    model, optimizer, closure = made(name, compiled)
+    step = compiled(optimizer.step)
     for _ in range(steps):
         if name == "LBFGS":
             step(closure)
@@ -81,12 +85,12 @@ def train(name, steps, mode):
 
 
 def main():
-    steps, compiled = map(int, sys.argv[1:])
-    names = [name for name in OPTIMIZERS if hasattr(optim, name)]
-    asked = [(name, mode) for mode in ("eager", "compiled") for name in [*names, "Halving"]]
+    steps, backend, *chosen = sys.argv[1:]
+    names = chosen or [*(name for name in OPTIMIZERS if hasattr(optim, name)), "Halving"]
+    asked = [(name, mode) for mode in ("eager", "compiled") for name in names]
     for name, mode in [*asked, ("Halving", "fullgraph")]:
         torch._dynamo.reset()
-        digest = train(name, steps if mode == "eager" else compiled, mode)
+        digest = train(name, int(steps), mode, backend)
         stats = torch._dynamo.utils.counters["stats"]
         sys.stdout.write(f"{name} {mode} {digest} {stats['unique_graphs']}\n")
 
