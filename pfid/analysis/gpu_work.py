@@ -194,9 +194,16 @@ class _Case:
         return Work.TENSOR_IDLE if power is _Level.HIGH else Work.POWER_UNCLEAR
 
     def _might_be_acquitted(self) -> bool:
-        """Whether the one counter that could say "dense work all the same" is missing just now."""
+        """Whether the one counter that could say "dense work all the same" is missing just now.
+
+        Against its own GEMM a counter that this box will never be let read counts as one that
+        there is not: half that power needs no further word.
+        """
         reason = self.window.absent.get("tensor_activity", AbsentReason.NOT_SUPPORTED)
-        return reason is not AbsentReason.NOT_SUPPORTED and self._matrix() is _Level.UNKNOWN
+        never = {AbsentReason.NOT_SUPPORTED}
+        if self.against is Against.REFERENCE:
+            never.add(AbsentReason.NO_PERMISSION)
+        return reason not in never and self._matrix() is _Level.UNKNOWN
 
     def _power(self) -> _Level:
         jitter_w = self.window.jitter_w

@@ -131,6 +131,13 @@ def test_a_counter_that_is_missing_for_the_moment_is_not_one_that_the_card_never
     ):
         gap = {"tensor_activity": reason}
         assert work(None, watts=285.0, power_limit_w=600.0, absent=gap) is expected
+        assert work(GEMM, watts=285.0, absent=gap) is expected
+
+
+def test_a_counter_nobody_may_read_excuses_no_card_at_half_the_power_of_its_own_gemm():
+    refused = {"tensor_activity": AbsentReason.NO_PERMISSION}
+    assert work(GEMM, watts=285.0, absent=refused) is Work.LOW_POWER
+    assert work(None, watts=285.0, power_limit_w=600.0, absent=refused) is Work.UNREADABLE
 
 
 def test_settings_are_no_throttling():
