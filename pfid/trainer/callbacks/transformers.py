@@ -6,6 +6,7 @@ where ``include_num_input_tokens_seen`` is set: "all" counts padding, "non_paddi
 """
 
 import sys
+from contextlib import suppress
 from types import FrameType
 from typing import Any, Callable, Dict, Optional
 
@@ -43,7 +44,9 @@ class TransformersSteps:
         if state.global_step:
             self._enter("resume_skip")
         self._unhook()
-        self._unhook = _hooked(model, args, self._called)
+        self._unhook = _nothing
+        with suppress(Exception):  # a report must not end a training
+            self._unhook = _hooked(model, args, self._called)
 
     def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         """The model is its owner's again."""

@@ -151,14 +151,56 @@ def test_transformers_sees_what_its_model_is_called_with_and_takes_its_hook_off(
     assert model.hooks == []
 
 
-@pytest.mark.parametrize("mark", ["_orig_mod", "_compiled_call_impl"])
-def test_a_compiled_model_gets_no_hook(mark):
+def begun(model, *, compiled=False):
+    steps = TransformersSteps(Reporter())
+    arguments = SimpleNamespace(logging_nan_inf_filter=True, torch_compile=compiled)
+    steps.on_train_begin(arguments, SimpleNamespace(global_step=0), None, model=model)
+    return steps
+
+
+class Trainer:
+    """Calls its callback as the real one does, which hands over the model without its wrapper."""
+
+    def __init__(self, model, wrapped):
+        self.model, self.model_wrapped = model, wrapped
+
+    def train(self):
+        return begun(self.model, compiled=True)
+
+
+def test_a_compiled_model_gets_no_hook_and_the_module_around_it_does():
+    model, wrapped = Model(), Model()
+    steps = Trainer(model, wrapped).train()
+    assert (len(model.hooks), len(wrapped.hooks)) == (0, 1)
+    steps.on_train_end(None, None, None)
+    assert wrapped.hooks == []
+
+
+def test_where_the_module_around_a_compiled_model_is_not_known_nothing_gets_a_hook():
     model = Model()
-    setattr(model, mark, object())
-    arguments = SimpleNamespace(logging_nan_inf_filter=True)
-    state = SimpleNamespace(global_step=0)
-    TransformersSteps(Reporter()).on_train_begin(arguments, state, None, model=model)
+    begun(model, compiled=True)
     assert model.hooks == []
+
+
+def test_one_compiled_in_place_is_asked_before_its_compiled_call_until_the_training_ends():
+    calls, model = [], Model()
+    compiled = model._compiled_call_impl = lambda **named: calls.append(named) or "out"
+    steps = begun(model)
+    assert model._compiled_call_impl(input_ids=IDS) == "out"
+    assert calls == [{"input_ids": IDS}]
+    assert model.hooks == []
+    assert steps._said == {"tokens": 8, "width": 4}
+    steps.on_train_end(None, None, None)
+    assert model._compiled_call_impl is compiled
+
+
+def test_a_model_that_cannot_be_asked_ends_no_training():
+    class Broken:
+        @property
+        def _compiled_call_impl(self):
+            raise RuntimeError("no")
+
+    begun(Broken())
 
 
 def test_accelerate_reports_no_step_that_its_scaler_skipped_nor_its_tokens_later():
