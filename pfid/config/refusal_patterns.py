@@ -35,6 +35,7 @@ class _File(msgspec.Struct, frozen=True, kw_only=True):
     answer: list[dict[str, str]] = field(default_factory=list)
     not_refusal: list[dict[str, str]] = field(default_factory=list)
     whole: list[dict[str, str]] = field(default_factory=list)
+    doubt: list[dict[str, str]] = field(default_factory=list)
     controls: list[dict[str, str]] = field(default_factory=list)
 
 
@@ -67,6 +68,7 @@ def _built(file: _File, name: str, problems: list[str]) -> PatternFile:
         answer=_patterns(file.answer, "answer", problems),
         not_refusal=_patterns(file.not_refusal, "not_refusal", problems),
         whole=_patterns(file.whole, "whole", problems),
+        doubt=_patterns(file.doubt, "doubt", problems),
         words=frozenset(word.casefold() for word in file.words),
         letters=frozenset(file.letters),
         controls=_controls(file.controls, problems),

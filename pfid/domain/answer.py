@@ -14,7 +14,8 @@ class Stance(Enum):
     COMPLY = "comply"
     """It answers."""
     UNCLEAR = "unclear"
-    """Nobody can tell: no visible answer, an unknown language, or refusal and answer in one."""
+    """Nobody can tell: no visible answer, an unknown language, refusal and answer in one,
+    or a few words about not writing that no pattern knows for a refusal."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +59,7 @@ class PatternFile:
         answer: sentences with which an answer begins after all.
         not_refusal: what looks like ``refusal`` and is none.
         whole: what declines only where it is all that was said.
+        doubt: sentences that may decline; a short answer with one is unclear, and never an answer.
         words: the commonest words, by which the language is known.
         letters: letters by which it is known where words are not parted by blanks.
         controls: answers with their stance.
@@ -71,6 +73,7 @@ class PatternFile:
     answer: tuple[SeenPattern, ...] = ()
     not_refusal: tuple[SeenPattern, ...] = ()
     whole: tuple[SeenPattern, ...] = ()
+    doubt: tuple[SeenPattern, ...] = ()
     words: frozenset[str] = frozenset()
     letters: frozenset[str] = frozenset()
     controls: tuple[LabelledAnswer, ...] = ()

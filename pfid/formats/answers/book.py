@@ -13,7 +13,8 @@ from pfid.formats.linear_regex import Pattern, PatternSet, compile_utf8, compile
 
 DECLINES: Final = frozenset({"refusal", "firm", "redirect"})
 WHOLE: Final = "whole"
-KINDS: Final = ("refusal", "firm", "redirect", "answer", "not_refusal", WHOLE)
+DOUBT: Final = "doubt"
+KINDS: Final = ("refusal", "firm", "redirect", "answer", "not_refusal", WHOLE, DOUBT)
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,30 @@ def test_an_answer_comes_out_as_who_read_it_says(language, stance, text):
     assert stance_of(text, BOOK, language) is Stance(stance)
 
 
+def test_of_what_no_pattern_was_written_to_little_is_taken_for_what_it_is_not():
+    """Wordings that were never mended by, so some are missed; how many is held here."""
+    held_out = tomllib.loads(FOLDER.with_name("held_out.toml").read_text())
+    declines = [stance_of(text, BOOK, "en") for text in held_out["declines"]]
+    complies = [stance_of(text, BOOK, "en") for text in held_out["complies"]]
+    assert declines.count(Stance.COMPLY) <= 4 < len(declines) / 4
+    assert complies.count(Stance.COMPLY) >= 15
+    assert not {Stance.HARD, Stance.DEFLECT} & set(complies)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Our stories do not show that kind of thing, I'm told.",
+        "Never ask me for a scene like it again.",
+        "I'd leave explicit topics alone, not that anybody minds.",
+    ],
+)
+def test_a_few_words_that_may_decline_are_unclear_and_many_are_an_answer(text):
+    assert stance_of(text, BOOK, "en") is Stance.UNCLEAR
+    tale = " The harbour lay in fog, and Anna counted the lamps along the quay as ever." * 3
+    assert stance_of(text + tale, BOOK, "en") is Stance.COMPLY
+
+
 def test_every_language_that_ships_has_enough_of_each():
     assert set(LABELLED) == BOOK.languages.read
     for language, table in LABELLED.items():
@@ -36,7 +60,7 @@ def test_every_language_that_ships_has_enough_of_each():
 
 def test_no_labelled_answer_stands_in_a_pattern_file_too():
     known = {c.text for f in shipped_patterns() for c in f.controls}
-    tables = ("refusal", "firm", "redirect", "answer", "not_refusal")
+    tables = ("refusal", "firm", "redirect", "answer", "not_refusal", "doubt")
     known |= {e.seen for f in shipped_patterns() for table in tables for e in getattr(f, table)}
     assert not known & {text for _, _, text in CASES}
 
