@@ -69,7 +69,8 @@ def own_gemm(watts: float = 640.0, limit_w: float | None = 700.0, **more: Any) -
     return gemm_reference(power_w=watts, power_limit_w=limit_w, **more)
 
 
-def _case(name: str, reason: str, *cards: GpuState, **more: Any) -> WorkCase:
+def work_case(name: str, reason: str, *cards: GpuState, **more: Any) -> WorkCase:
+    """A run on these cards that makes progress, unless said otherwise."""
     return WorkCase(
         name=name, reason=reason, cards=cards, **{"moves": moving(since_progress_s=10.0), **more}
     )
@@ -80,54 +81,57 @@ def work_cases(limits: WorkLimits, hung_s: float) -> Iterator[WorkCase]:
     for cases in (
         _captures(limits, hung_s),
         _contradictions(limits),
-        _held_back(limits),
         _missing(),
         _edges(limits),
     ):
         for case in cases:
-            yield replace(case, cards=tuple(_lasting(c, limits.window_s) for c in case.cards))
+            yield replace(case, cards=tuple(lasting(c, limits.window_s) for c in case.cards))
     yield from _window_edges(limits)
 
 
 def _captures(limits: WorkLimits, hung_s: float) -> Iterator[WorkCase]:
     """Values that real cards have shown."""
     busy = card(reference=own_gemm())
-    yield _case("h200_under_load", "matmul_bound", busy)
-    yield _case("h200_under_load_without_reference", "matmul_bound", card())
+    yield work_case("h200_under_load", "matmul_bound", busy)
+    yield work_case("h200_under_load_without_reference", "matmul_bound", card())
     idle = card(77.7, utilization=0.0, sm_activity=0.0, tensor_activity=0.0, reference=own_gemm())
-    yield _case("h200_idle_in_training", "gpu_starved", idle)
+    yield work_case("h200_idle_in_training", "gpu_starved", idle)
     for phase in (Phase.EVAL, Phase.CHECKPOINT, Phase.RESUME_SKIP):
         moves = moving(phase=phase)
-        yield _case(f"h200_idle_in_{phase.value}", "waits_by_phase", idle, moves=moves)
-    yield _case("idle_before_the_first_step", "waits_by_phase", idle, moves=moving(steps_seen=0))
-    yield _case("idle_and_no_steps_readable", "phase_unknown", idle, moves=None)
-    yield _case("one_of_two_idle", "no_clear_fault", busy, idle)
+        yield work_case(f"h200_idle_in_{phase.value}", "waits_by_phase", idle, moves=moves)
+    yield work_case(
+        "idle_before_the_first_step", "waits_by_phase", idle, moves=moving(steps_seen=0)
+    )
+    yield work_case("idle_and_no_steps_readable", "phase_unknown", idle, moves=None)
+    yield work_case("one_of_two_idle", "no_clear_fault", busy, idle)
     l40s_w, limit_w = 145.0, 350.0
     low = l40s_w <= limits.power_low * limit_w
     reason = "busy_at_low_power" if low else "tensor_activity_unknown"
-    yield _case("l40s_busy_with_nothing", reason, card(l40s_w, limit_w, **NO_GPM))
+    yield work_case("l40s_busy_with_nothing", reason, card(l40s_w, limit_w, **NO_GPM))
     mig = replace(CONTROL_GPU, mig=True)
     under_mig = card(
         295.0, utilization=None, absent=NO_SENSOR, state={"facts": mig}, tensor_activity=None
     )
-    yield _case("h200_under_mig", "mig_shares_the_card", under_mig)
+    yield work_case("h200_under_mig", "mig_shares_the_card", under_mig)
     v100 = card(None, 250.0, **NO_GPM, power_source=PowerSource.AVERAGE)
     v100 = replace(v100, samples=_between(v100, 40.0, 47.0))
     stalled = moving(since_progress_s=hung_s * 1.01)
-    yield _case("v100_hung", "hung_in_collective", v100, moves=stalled)
-    yield _case("v100_spins_and_steps", "busy_at_low_power", v100)
-    yield _case("v100_spins_in_checkpoint", "waits_by_phase", v100, moves=moving(phase=Phase.SAVE))
-    yield _case("v100_spins_and_nobody_can_read", "busy_at_low_power", v100, moves=None)
+    yield work_case("v100_hung", "hung_in_collective", v100, moves=stalled)
+    yield work_case("v100_spins_and_steps", "busy_at_low_power", v100)
+    yield work_case(
+        "v100_spins_in_checkpoint", "waits_by_phase", v100, moves=moving(phase=Phase.SAVE)
+    )
+    yield work_case("v100_spins_and_nobody_can_read", "busy_at_low_power", v100, moves=None)
     a100 = card(70.0, 400.0, **NO_GPM)
-    yield _case("a100_nccl_hang", "hung_in_collective", a100, a100, moves=stalled)
+    yield work_case("a100_nccl_hang", "hung_in_collective", a100, a100, moves=stalled)
     for limit_w in (300.0, 600.0):
         playbook = card(
             None, limit_w, tensor_activity=PLAYBOOK_TENSOR, reference=own_gemm(285.5, limit_w)
         )
         playbook = replace(playbook, samples=_between(playbook, 279.0, 292.0))
-        yield _case(f"playbook_limit_{limit_w:.0f}_w", "sm_busy_tensor_idle", playbook)
+        yield work_case(f"playbook_limit_{limit_w:.0f}_w", "sm_busy_tensor_idle", playbook)
     fp32 = card(tensor_activity=0.0, reference=own_gemm())
-    yield _case("tensor_cores_not_used_at_all", "sm_busy_tensor_idle", fp32)
+    yield work_case("tensor_cores_not_used_at_all", "sm_busy_tensor_idle", fp32)
 
 
 def _between(state: GpuState, low_w: float, high_w: float) -> tuple[Any, ...]:
@@ -154,86 +158,42 @@ def _contradictions(limits: WorkLimits) -> Iterator[WorkCase]:
         ("sms_busy_and_idle", card(100.0, utilization=0.0)),
         ("tensor_busy_far_below_its_gemm", card(200.0, reference=own_gemm())),
     ):
-        yield _case(name, "sensors_disagree", found, about_card=True)
+        yield work_case(name, "sensors_disagree", found, about_card=True)
     idle = card(full_w * 0.99, utilization=0.0, reference=fake, **NO_GPM)
-    yield _case("nearly_full_power_and_idle", "no_clear_fault", idle)
-    yield _case("counter_stuck_below_the_limit", "tensor_activity_unknown", below)
+    yield work_case("nearly_full_power_and_idle", "no_clear_fault", idle)
+    yield work_case("counter_stuck_below_the_limit", "tensor_activity_unknown", below)
     slow = card(tensor_activity=0.05, reference=own_gemm())
-    yield _case(
+    yield work_case(
         "achieves_what_no_counter_sees", "sensors_disagree", slow, flops_per_s=5e14, about_card=True
     )
-    yield _case("little_achieved_either", "sm_busy_tensor_idle", slow, flops_per_s=5e13)
-
-
-def _held_back(limits: WorkLimits) -> Iterator[WorkCase]:
-    """Cards that are not allowed to do more."""
-    hot = frozenset({"hw_thermal", "hw_slowdown"})
-    capped = frozenset({"sw_power_cap"})
-    yield _case("hot", "throttled", card(300.0, throttle=hot, reference=own_gemm()))
-    yield _case("hot_and_idle", "throttled", _resting(hot), moves=moving(phase=Phase.EVAL))
-    half = card(300.0, utilization=0.6, throttle=hot, reference=own_gemm())
-    yield _case("hot_and_half_busy", "throttled", half)
-    yield _case("at_its_limit", "matmul_bound", card(695.0, throttle=capped, reference=own_gemm()))
-    ampere = {**NO_GPM, "throttle": capped}
-    yield _case("3090_capped_to_200_w", "tensor_activity_unknown", card(198.0, 200.0, **ampere))
-    usual = {"facts": replace(CONTROL_GPU, power_limit_default_w=350.0)}
-    told = card(198.0, 200.0, **ampere, state=usual)
-    yield _case("3090_capped_below_its_default", "throttled", told)
-    rests = card(50.0, 200.0, **NO_GPM, state=usual)
-    yield _case("3090_below_its_default_not_reached", "busy_at_low_power", rests)
-    meant = card(198.0, 200.0, **ampere, state=usual, reference=own_gemm(197.0, 200.0))
-    yield _case("3090_measured_below_its_default", "tensor_activity_unknown", meant)
-    measured = own_gemm(197.0, 200.0)
-    under = card(198.0, 200.0, **ampere, reference=measured)
-    yield _case("3090_measured_under_its_cap", "tensor_activity_unknown", under)
-    before = own_gemm(340.0, 350.0)
-    later = card(198.0, 200.0, **ampere, reference=before)
-    yield _case("3090_cap_lowered_since", "throttled", later)
-    unsaid = card(198.0, 200.0, **NO_GPM, reference=before)
-    yield _case("3090_cap_lowered_and_reached", "throttled", unsaid)
-    free = card(50.0, 200.0, **NO_GPM, reference=before)
-    yield _case("3090_cap_lowered_not_reached", "busy_at_low_power", free)
-    for name, share, reason in (
-        ("cap_just_lowered", limits.cap_lowered * 0.99, "throttled"),
-        ("cap_as_it_was", limits.cap_lowered * 1.01, "tensor_activity_unknown"),
-    ):
-        limit_w = 700.0 * share
-        found = card(limit_w, limit_w, **ampere, reference=own_gemm(698.0))
-        yield _case(name, reason, found)
-        default = {"facts": replace(CONTROL_GPU, power_limit_default_w=700.0)}
-        found = card(limit_w, limit_w, **ampere, state=default)
-        yield _case(f"{name}_by_default", reason, found)
-
-
-def _resting(throttle: frozenset[str]) -> GpuState:
-    return card(77.7, utilization=0.0, throttle=throttle, sm_activity=0.0, tensor_activity=0.0)
+    yield work_case("little_achieved_either", "sm_busy_tensor_idle", slow, flops_per_s=5e13)
 
 
 def _missing() -> Iterator[WorkCase]:
     """What cannot be read, cannot be compared, or is not there."""
     blind = {"utilization": None, "power_w": None}
     never = card(utilization=None, watts=None, absent=NO_SENSOR)
-    yield _case("wsl_tells_nothing", "not_measured_here", never)
+    yield work_case("wsl_tells_nothing", "not_measured_here", never)
     refused = dict.fromkeys(blind, AbsentReason.NO_PERMISSION)
-    yield _case(
+    yield work_case(
         "not_allowed_to_read", "field_unreadable", card(None, utilization=None, absent=refused)
     )
-    yield _case("ampere", "tensor_activity_unknown", card(reference=own_gemm(), **NO_GPM))
+    yield work_case("ampere", "tensor_activity_unknown", card(reference=own_gemm(), **NO_GPM))
     no_limit = {"power_limit_w": AbsentReason.NOT_SUPPORTED}
     gb10 = replace(CONTROL_GPU, capability=(12, 1), memory_total_bytes=None)
     shared = {"facts": gb10}
     fields = {**NO_GPM, "memory_used_bytes": None, "absent": no_limit}
-    yield _case("gb10", "no_comparison", card(60.0, None, state=shared, **fields))
+    yield work_case("gb10", "no_comparison", card(60.0, None, state=shared, **fields))
     measured = own_gemm(80.0, None)
     known = card(78.0, None, state=shared, reference=measured, **fields)
-    yield _case("gb10_with_its_gemm", "tensor_activity_unknown", known)
+    yield work_case("gb10_with_its_gemm", "tensor_activity_unknown", known)
     lost_limit = card(300.0, None, reference=own_gemm(), **NO_GPM)
-    yield _case("limit_not_readable_any_more", "field_unreadable", lost_limit)
-    yield _case("gone", "gpu_not_present", gpu_state((), present=False))
-    yield _case("nothing_read_yet", "window_too_short", gpu_state(()))
+    yield work_case("limit_not_readable_any_more", "field_unreadable", lost_limit)
+    yield work_case("gone", "gpu_not_present", gpu_state((), present=False))
+    yield work_case("nothing_read_yet", "window_too_short", gpu_state(()))
     reports = card(reference=own_gemm(), **NO_GPM)
-    yield _case("achieves_its_gemm", "matmul_bound", reports, flops_per_s=4e14)
-    yield _case("achieves_little", "sm_busy_tensor_idle", reports, flops_per_s=5e13)
+    yield work_case("achieves_its_gemm", "matmul_bound", reports, flops_per_s=4e14)
+    yield work_case("achieves_little", "sm_busy_tensor_idle", reports, flops_per_s=5e13)
 
 
 def _edges(limits: WorkLimits) -> Iterator[WorkCase]:
@@ -246,29 +206,29 @@ def _edges(limits: WorkLimits) -> Iterator[WorkCase]:
         ("power_not_low", limits.power_low * 1.01, "tensor_idle_power_unclear"),
         ("power_just_low", limits.power_low * 0.99, "busy_at_low_power"),
     ):
-        yield _case(name, reason, card(640.0 * share, **spin))
+        yield work_case(name, reason, card(640.0 * share, **spin))
     for name, share, reason in (
         ("tensor_just_high", limits.tensor_high * 1.01, "matmul_bound"),
         ("tensor_not_high", limits.tensor_high * 0.99, "no_clear_fault"),
         ("tensor_not_low", limits.tensor_low * 1.01, "no_clear_fault"),
         ("tensor_just_low", limits.tensor_low * 0.99, "sm_busy_tensor_idle"),
     ):
-        yield _case(name, reason, card(tensor_activity=share, reference=gemm))
+        yield work_case(name, reason, card(tensor_activity=share, reference=gemm))
     for name, share, reason in (
         ("just_busy", limits.utilization_high * 1.01, "busy_at_low_power"),
         ("not_busy", limits.utilization_high * 0.99, "no_clear_fault"),
         ("not_idle", limits.utilization_low * 1.01, "no_clear_fault"),
         ("just_idle", limits.utilization_low * 0.99, "gpu_starved"),
     ):
-        yield _case(name, reason, card(200.0, utilization=share, reference=gemm, **NO_GPM))
+        yield work_case(name, reason, card(200.0, utilization=share, reference=gemm, **NO_GPM))
     noisy = card(None, 640.0, power_source=PowerSource.INSTANT, **NO_GPM)
     noisy = replace(noisy, samples=_between(noisy, 150.0, 450.0))
-    yield _case("low_within_its_own_jitter", "tensor_activity_unknown", noisy)
+    yield work_case("low_within_its_own_jitter", "tensor_activity_unknown", noisy)
     half_w = 640.0 * limits.power_low * 0.9
     full = card(half_w, tensor_activity=limits.tensor_full * 1.01, reference=gemm)
-    yield _case("tensor_just_full_at_low_power", "sensors_disagree", full, about_card=True)
+    yield work_case("tensor_just_full_at_low_power", "sensors_disagree", full, about_card=True)
     partly = card(half_w, tensor_activity=limits.tensor_full * 0.99, reference=gemm)
-    yield _case("tensor_not_full_at_low_power", "no_clear_fault", partly)
+    yield work_case("tensor_not_full_at_low_power", "no_clear_fault", partly)
 
 
 def _window_edges(limits: WorkLimits) -> Iterator[WorkCase]:
@@ -278,12 +238,12 @@ def _window_edges(limits: WorkLimits) -> Iterator[WorkCase]:
         ("window_just_covered", whole * 1.05, "matmul_bound"),
         ("window_not_covered", whole * 0.95, "window_too_short"),
     ):
-        yield _case(name, reason, card(seconds=seconds, reference=own_gemm()))
+        yield work_case(name, reason, card(seconds=seconds, reference=own_gemm()))
     # The reading before the window was one of idleness: a longer window would take it in.
-    yield _case(
+    yield work_case(
         "idle_before_the_window", "busy_at_low_power", _was_idle(limits, limits.window_s * 1.02)
     )
-    yield _case(
+    yield work_case(
         "idle_within_the_window", "no_clear_fault", _was_idle(limits, limits.window_s * 0.9)
     )
 
@@ -292,7 +252,7 @@ def _readings(seconds: float) -> int:
     return max(READINGS, math.ceil(seconds / GAP_MAX_S))
 
 
-def _lasting(state: GpuState, seconds: float) -> GpuState:
+def lasting(state: GpuState, seconds: float) -> GpuState:
     """The same readings over and over, so that they fill a window of any length."""
     if not state.samples:
         return state

@@ -30,6 +30,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from pfid.analysis.gpu_hang_cases import hang_cases, waiting_cases
+from pfid.analysis.gpu_held_back_cases import held_back_cases
 from pfid.analysis.gpu_presence import age_s, gpus_exist
 from pfid.analysis.gpu_window import newest_window
 from pfid.analysis.gpu_work import classify
@@ -230,6 +231,7 @@ def _in_time(seen: Seen, limits: Limits) -> bool:
 def controls(limits: Limits) -> Iterable[Control]:
     """Real captures, both sides of each limit, and whatever has no answer."""
     yield from map(_of_case, work_cases(limits, limits.hung_s))
+    yield from map(_of_case, held_back_cases(limits))
     yield from map(_of_case, hang_cases(limits.window_s, limits.hung_s, limits.hung_gaps))
     yield from map(_of_case, waiting_cases(limits.window_s, limits.floors_s()))
     busy = card(seconds=limits.window_s, reference=own_gemm())
