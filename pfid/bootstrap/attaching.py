@@ -1,14 +1,12 @@
 """Joins ``pfid attach`` to this box: who the process is, and where it writes."""
 
 import os
-import stat
 import time
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
-from typing import Final
 
-from pfid.adapters import file_identity, process_facts, process_identity
+from pfid.adapters import process_facts, process_identity
 from pfid.adapters.process_identity import Captured
+from pfid.bootstrap.attached_log import attached_log
 from pfid.bootstrap.kept_fit import kept_fit
 from pfid.bootstrap.launch import (
     BoxChildren,
@@ -21,16 +19,12 @@ from pfid.bootstrap.launch import (
 from pfid.domain.errors import LaunchError
 from pfid.domain.run import RunSource
 from pfid.launch.attach import attach
-from pfid.launch.older_text import FoundLog, older_bytes
 from pfid.launch.ports import Held
 from pfid.launch.start import fingerprint
 from pfid.policy.job_identity import job_identity
 from pfid.policy.masking import mask_argv
 from pfid.policy.run_name import default_name, new_run_id
-from pfid.wire.record import RecordedLog, RecordedProcess, RunRecord, recorded
-
-_HEAD_BYTES: Final = 4096
-_LOOK: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
+from pfid.wire.record import RunRecord, recorded
 
 
 def attach_process(
@@ -90,7 +84,7 @@ def _record(
         source=RunSource.CAPTURED.value,
         argv=list(mask_argv(argv)[0]),
         cwd=cwd,
-        logs=[_log(path, process, earlier) for path in _paths(pid, logs)],
+        logs=[attached_log(path, process, earlier) for path in _paths(pid, logs)],
         fingerprint=fingerprint(argv, cwd, job.world_size),
         fit=kept_fit(called, environ),
         job_id=job.job_id,
@@ -103,38 +97,3 @@ def _paths(pid: int, said: Sequence[str]) -> list[str]:
     own = process_facts.output_file(pid)
     paths = list(said) or ([own] if own is not None else [])
     return [os.path.abspath(path) for path in paths]  # noqa: PTH100 - as the user named it
-
-
-def _log(path: str, process: RecordedProcess, earlier: Sequence[RunRecord]) -> RecordedLog:
-    """What was written before the process was attached is not this watch's to tell."""
-    try:
-        descriptor = os.open(path, _LOOK)
-    except OSError:
-        return RecordedLog(path=path)
-    try:
-        return _seen_log(path, descriptor, process, earlier)
-    finally:
-        os.close(descriptor)
-
-
-def _seen_log(
-    path: str, descriptor: int, process: RecordedProcess, earlier: Sequence[RunRecord]
-) -> RecordedLog:
-    file = os.fstat(descriptor)
-    if not stat.S_ISREG(file.st_mode):
-        return RecordedLog(path=path)
-    found = FoundLog(
-        file_id=file_identity.file_id(descriptor),
-        size_bytes=file.st_size,
-        appended=process_facts.appends_to(process.pid, path),
-        head=partial(file_identity.head_digest, descriptor),
-    )
-    head_bytes = min(found.size_bytes, _HEAD_BYTES)
-    return RecordedLog(
-        path=path,
-        begins_at=found.size_bytes,
-        older_bytes=older_bytes(found, process, earlier),
-        file_id=found.file_id,
-        head_bytes=head_bytes,
-        head=found.head(head_bytes),
-    )

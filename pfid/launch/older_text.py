@@ -38,6 +38,6 @@ def older_bytes(log: FoundLog, process: RecordedProcess, earlier: Iterable[RunRe
 
 
 def _still_holds(log: FoundLog, said: RecordedLog) -> bool:
-    if said.file_id != log.file_id or not said.head_bytes:
+    if said.file_id != log.file_id or not said.head_bytes or not said.head:
         return False
     return log.head(said.head_bytes) == said.head

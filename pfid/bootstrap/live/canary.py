@@ -8,16 +8,19 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final, Protocol
 
+from pfid.adapters import process_identity
 from pfid.adapters.control_client import ControlClient
 from pfid.adapters.run_records import INSTRUMENTED
+from pfid.bootstrap.attached_log import attached_log
 from pfid.domain.errors import PfidError
 from pfid.domain.names import RunId, run_id
 from pfid.domain.verdict import Entity, EntityKind
 from pfid.wire.control import HandedLog, Register, Registered, Role
+from pfid.wire.record import RecordedLog, RecordedProcess, RunRecord, recorded
 
 LIFE_S: Final = 900
 EATEN_BYTES: Final = 400_000_000
@@ -51,7 +54,7 @@ class Canary:
         folder: Path,
         *,
         expect_step_s: float | None = None,
-        older_text: str = "",
+        appends_to: "Canary | None" = None,
         name: str = "",
         home: Home | None = None,
     ) -> None:
@@ -61,24 +64,26 @@ class Canary:
             client: of the daemon.
             folder: an empty one, for log and step file.
             expect_step_s: as ``--expect-step`` says it.
-            older_text: what stands in the log when the run begins.
+            appends_to: an earlier one, to whose log it appends as it is.
             name: one that it shares with other canaries; else it has its own.
             home: where its process is put first.
 
         Raises:
             ControlError: if the daemon does not take it.
+            CannotPlantError: if it cannot be told here whose log it appends to.
         """
         self.run_id: RunId = run_id(f"selftest-{secrets.token_hex(6)}")
         self.entity = Entity(EntityKind.RUN, self.run_id)
         self._name = name or f"selftest canary {self.run_id}"
         self._written: dict[int, bytes] = {}
         with contextlib.ExitStack() as undo:
-            self._log_fd = self._file(undo, folder / "canary.log", older_text)
-            self._steps_fd = self._file(undo, folder / "canary.steps.jsonl", "")
+            self.log: Path = folder / "canary.log" if appends_to is None else appends_to.log
+            self._log_fd = self._file(undo, self.log)
+            self._steps_fd = self._file(undo, folder / "canary.steps.jsonl")
             self._process = subprocess.Popen(  # noqa: S603 - a fixed command
                 [sys.executable, "-I", "-S", "-c", EATER] if home else ["/bin/sleep", str(LIFE_S)],
                 stdin=subprocess.PIPE,
-                stdout=subprocess.DEVNULL,
+                stdout=self._log_fd,
                 stderr=subprocess.DEVNULL,
                 start_new_session=True,
             )
@@ -87,17 +92,36 @@ class Canary:
                 home.take(self._process.pid)
             self._pidfd = os.pidfd_open(self._process.pid)
             undo.callback(os.close, self._pidfd)
-            self.metrics_url = self._register(client, expect_step_s, len(older_text.encode()))
+            self._identity = self._captured()
+            log = self.record(() if appends_to is None else (appends_to.record(),)).logs[0]
+            if appends_to is not None and not log.file_id:
+                raise CannotPlantError("the file system here does not tell one file from another")
+            self.metrics_url = self._register(client, expect_step_s, log)
             self._undo = undo.pop_all()
 
-    def _file(self, undo: contextlib.ExitStack, path: Path, text: str) -> int:
-        path.write_text(text)
-        fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
+    def _file(self, undo: contextlib.ExitStack, path: Path) -> int:
+        fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
         undo.callback(os.close, fd)
         return fd
 
+    def _captured(self) -> RecordedProcess:
+        captured = process_identity.capture(self._process.pid)
+        os.close(captured.pidfd)
+        return recorded(captured.identity)
+
+    def record(self, earlier: Sequence[RunRecord] = ()) -> RunRecord:
+        """What an attach would write down of it now, its log looked at beside earlier runs'."""
+        log = attached_log(os.path.realpath(self.log), self._identity, earlier)
+        return RunRecord(
+            run_id=self.run_id,
+            name=self._name,
+            process=self._identity,
+            started_at_s=time.time(),
+            logs=[log],
+        )
+
     def _register(
-        self, client: ControlClient, expect_step_s: float | None, begins_at: int
+        self, client: ControlClient, expect_step_s: float | None, log: RecordedLog
     ) -> str | None:
         request = Register(
             name=self._name,
@@ -108,7 +132,10 @@ class Canary:
             expect_step_s=expect_step_s,
             synthetic=True,
             roles=[Role.PIDFD, Role.LOG, Role.STEPS],
-            logs=[HandedLog(begins_at=begins_at, size_at_start=begins_at), HandedLog()],
+            logs=[
+                HandedLog(begins_at=log.begins_at, size_at_start=log.older_bytes),
+                HandedLog(),
+            ],
         )
         fds = (self._pidfd, self._log_fd, self._steps_fd)
         return client.ask(request, Registered, fds).metrics_url

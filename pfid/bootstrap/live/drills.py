@@ -212,7 +212,9 @@ def dead_run(ground: Ground) -> None:
     canary = ground.canary()
     canary.say(*_iterations(range(1, 20), SECOND))
     ground.good(canary, "one_run")
-    appended = ground.canary(older_text=DEAD_RUN)
+    canary.say(*DEAD_RUN.splitlines())
+    canary.kill()
+    appended = ground.canary(appends_to=canary)
     appended.say(*_iterations(range(1, 20), SECOND))
     ground.bad(appended, "older_bytes")
     fresh = ground.canary()
@@ -292,7 +294,7 @@ DRILLS: Final = (
     _drill("recompile_limit", recompiles, "log_reader", "step_file"),
     _drill("steps_unreported", steps_from_nowhere, "log_reader", "step_file"),
     _drill("log_is_one_run", second_run, "log_reader"),
-    _drill("log_is_one_run", dead_run, "log_reader"),
+    _drill("log_is_one_run", dead_run, "log_reader", "file_identity", "process_facts"),
     _drill("loss_not_finite", lost_loss, "log_reader"),
     _drill(
         "gate_proof_stale", old_proofs, "proof_book", "clocks", scratch_only=True, timeout_s=300.0

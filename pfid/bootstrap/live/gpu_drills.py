@@ -34,7 +34,11 @@ class GpuGround(Protocol):
         ...
 
     def canary(
-        self, *, expect_step_s: float | None = None, older_text: str = "", name: str = ""
+        self,
+        *,
+        expect_step_s: float | None = None,
+        appends_to: Canary | None = None,
+        name: str = "",
     ) -> Canary:
         """A fresh synthetic run."""
         ...

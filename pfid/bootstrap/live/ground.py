@@ -80,10 +80,14 @@ class DrillGround:
         self._undo.close()
 
     def canary(
-        self, *, expect_step_s: float | None = None, older_text: str = "", name: str = ""
+        self,
+        *,
+        expect_step_s: float | None = None,
+        appends_to: Canary | None = None,
+        name: str = "",
     ) -> Canary:
         """A fresh synthetic run."""
-        return self._canary(expect_step_s=expect_step_s, older_text=older_text, name=name)
+        return self._canary(expect_step_s=expect_step_s, appends_to=appends_to, name=name)
 
     def _canary(self, **more: Any) -> Canary:
         canary = Canary(self._client, Path(tempfile.mkdtemp(dir=self._folder)), **more)

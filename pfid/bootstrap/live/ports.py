@@ -10,7 +10,7 @@ from typing import Final
 PORT_ADAPTERS: Final[Mapping[str, frozenset[str]]] = {
     "run": frozenset({"pidfd", "process_table", "oom_counter"}),
     "steps": frozenset({"step_file", "log_reader", "store", "run_history"}),
-    "log": frozenset({"log_reader"}),
+    "log": frozenset({"log_reader", "file_identity", "process_facts"}),
     "gates": frozenset({"proof_book"}),
     "clock": frozenset({"clocks"}),
     "gpus": frozenset({"nvml"}),

@@ -39,6 +39,7 @@ def test_text_of_an_earlier_run_in_the_same_file_is_older():
         (found("begun anew, the inode is the same"), earlier()),
         (found("Tra"), earlier()),
         (found(), earlier(head_bytes=0, head="")),
+        (found(head=lambda _: ""), earlier(head="")),
         (found(), earlier(process=HERE)),
     ],
     ids=[
@@ -48,6 +49,7 @@ def test_text_of_an_earlier_run_in_the_same_file_is_older():
         "emptied in place",
         "shorter than it was",
         "nothing was known of it",
+        "its beginning could be read neither then nor now",
         "the same process, attached again",
     ],
 )
