@@ -18,6 +18,7 @@ from pfid.config.paths import user_state_dir
 
 GIB = 1024**3
 SIZE = 8192
+pytestmark = pytest.mark.timeout(900)
 TRAINER = """#!{python}
 import json, os, pathlib, sys, time
 assert sys.argv[1].endswith("gemm.py") and os.environ["CUDA_VISIBLE_DEVICES"] == "{uuid}"
@@ -74,7 +75,7 @@ def box(nvml, tmp_path):
             text=True,
             env=environ,
             check=False,
-            timeout=100,
+            timeout=400,
         )
         return done.returncode, done.stdout, done.stderr
 

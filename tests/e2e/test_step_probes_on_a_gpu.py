@@ -10,12 +10,13 @@ import pytest
 from nvml_shim import H200_IDLE, uuid
 
 GIB = 1024**3
+pytestmark = pytest.mark.timeout(900)
 MINE = """
 import os, pathlib, time
 
 def endless(width):
     pathlib.Path("asked").write_text(os.environ["CUDA_VISIBLE_DEVICES"])
-    time.sleep(60)
+    time.sleep(3600)
 """
 TORCH = """
 __version__ = "9.9"
@@ -47,7 +48,7 @@ def box(nvml, tmp_path):
             env=environ,
             cwd=project,
             check=False,
-            timeout=100,
+            timeout=400,
         )
         return done.returncode, done.stdout, done.stderr
 
