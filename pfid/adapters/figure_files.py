@@ -1,13 +1,12 @@
 """Looks for figures in the files of a folder: ripgrep names the files if it is there, we read them.
 
-Correct without it. What is binary, huge, a link or somebody else's text is left out and counted;
-what cannot be read is named.
+Correct without it. What is binary, a link or somebody else's text is left out and counted; what
+cannot be read is named.
 """
 
 import os
 import re
 import shutil
-import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatch, translate
@@ -15,16 +14,17 @@ from pathlib import Path
 from typing import Final
 
 from pfid.adapters.bounded_process import CannotStartError, run_bounded
+from pfid.adapters.figure_texts import UTF_8, Block, NoFileError, blocks, encoding_at
 from pfid.formats.figures.prefilter import prefilter
 from pfid.formats.figures.reading import figures_in
 from pfid.formats.figures.wanted import Wanted
 from pfid.formats.linear_regex import Pattern, PatternError, compile_utf8
 from pfid.formats.table_headers import Headers
 
-FILE_MAX_BYTES: Final = 32 * 1024 * 1024
-SNIFF_BYTES: Final = 8_192
 PLACES_MAX: Final = 10_000
-BATCH_CHARS: Final = 100_000
+BATCH_CHARS: Final = 800_000
+"""Of paths in one call, with a pointer each: well below what a program may be given."""
+POINTER_CHARS: Final = 9
 RIPGREP_S: Final = 120.0
 NO_DIGIT: Final = "[^0-9]"
 """To ripgrep a byte that is no text is no letter either, unless it is asked for bytes."""
@@ -67,7 +67,7 @@ class Searched:
     Attributes:
         places: where figures stand, in order of file and line; PLACES_MAX at most.
         read: files that were looked through.
-        left_out: binary, huge and vendored files, and links.
+        left_out: binary and vendored files, and links.
         unread: files that cannot be read, by path.
         by: "ripgrep" or "python".
     """
@@ -100,16 +100,33 @@ def search_files(
     pattern = prefilter(wanted)
     if not pattern:
         return found
-    readable = [path for path in paths if _is_text(folder, path, vendored, found)]
+    encodings = {path: _encoding(folder, path, vendored, found) for path in paths}
+    readable = [path for path, encoding in encodings.items() if encoding]
     found.read = len(readable)
-    candidates = _by_ripgrep(folder, readable, pattern, environ, found)
+    plain = [path for path in readable if encodings[path] == UTF_8]
+    named = set(_by_ripgrep(folder, plain, pattern, environ, found))
     compiled, quick = re.compile(pattern), _quick(pattern)
-    for path in candidates:
-        text = _text(folder, path, quick, found)
-        for place in _places(path, text, compiled, wanted):
-            if len(found.places) < PLACES_MAX:
-                found.places.append(place)
+    for path in readable:
+        if path in named or encodings[path] != UTF_8:
+            _look_into(folder, path, encodings[path], (compiled, quick), wanted, found)
     return found
+
+
+def _look_into(
+    folder: Path,
+    path: str,
+    encoding: str,
+    patterns: tuple[re.Pattern[str], Pattern | None],
+    wanted: Sequence[Wanted],
+    found: Searched,
+) -> None:
+    try:
+        for block in blocks(folder / path, encoding, patterns[1]):
+            for place in _places(path, block, patterns[0], wanted):
+                if len(found.places) < PLACES_MAX:
+                    found.places.append(place)
+    except OSError:
+        found.unread.append(path)
 
 
 def walked(folder: Path, closed: list[str]) -> Iterator[str]:
@@ -139,40 +156,18 @@ def is_vendored(path: str, vendored: Sequence[str] = ()) -> bool:
     )
 
 
-def _is_text(folder: Path, path: str, vendored: Sequence[str], found: Searched) -> bool:
-    if is_vendored(path, vendored):
-        found.left_out += 1
-        return False
+def _encoding(folder: Path, path: str, vendored: Sequence[str], found: Searched) -> str:
+    """How a file is written; "" if it is left out or cannot be read."""
+    encoding = ""
     try:
-        descriptor = os.open(f"{folder}/{path}", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except OSError:
-        return _not_opened(folder, path, found)
-    try:
-        about = os.fstat(descriptor)
-        regular = stat.S_ISREG(about.st_mode) and about.st_size <= FILE_MAX_BYTES
-        text = regular and b"\0" not in os.pread(descriptor, SNIFF_BYTES, 0)
+        encoding = "" if is_vendored(path, vendored) else encoding_at(f"{folder}/{path}")
+    except NoFileError:
+        pass
     except OSError:
         found.unread.append(path)
-        return False
-    finally:
-        os.close(descriptor)
-    found.left_out += not text
-    return text
-
-
-def _not_opened(folder: Path, path: str, found: Searched) -> bool:
-    """What is no file, or went away, is left out; a file that is closed to us is named."""
-    try:
-        is_file = stat.S_ISREG((folder / path).lstat().st_mode)
-    except FileNotFoundError:
-        is_file = False
-    except OSError:
-        is_file = True
-    if not is_file:
-        found.left_out += 1
-    else:
-        found.unread.append(path)
-    return False
+        return ""
+    found.left_out += not encoding
+    return encoding
 
 
 def _by_ripgrep(
@@ -187,7 +182,7 @@ def _by_ripgrep(
     if program is None or environ is None:
         return paths
     options = ["--files-with-matches", "--null", "--text", "--no-config", "--no-messages"]
-    bytewise = pattern.replace(NO_DIGIT, f"(?-u:{NO_DIGIT})")
+    bytewise = pattern.replace(NO_DIGIT, f"(?-u:{NO_DIGIT})").replace(r"\b", r"(?-u:\b)", 1)
     head = [program, *options, "--no-ignore", "--hidden", "--regexp", bytewise, "--"]
     named: set[str] = set()
     for batch in _batches([f"{folder}/{path}" for path in paths]):
@@ -206,7 +201,7 @@ def _batches(paths: list[str]) -> Iterator[list[str]]:
     batch: list[str] = []
     size = 0
     for path in paths:
-        size += len(path) + 1
+        size += len(os.fsencode(path)) + POINTER_CHARS
         batch.append(path)
         if size > BATCH_CHARS:
             yield batch
@@ -223,27 +218,13 @@ def _quick(pattern: str) -> Pattern | None:
         return None
 
 
-def _text(folder: Path, path: str, quick: Pattern | None, found: Searched) -> str:
-    """What a file holds; "" if no figure can stand in it."""
-    try:
-        body = (folder / path).read_bytes()
-    except OSError:
-        found.unread.append(path)
-        return ""
-    try:
-        text = body.decode()
-    except UnicodeDecodeError:  # the quick engine would stumble over the same
-        return body.decode(errors="replace")
-    return "" if quick is not None and quick.search(body) is None else text
-
-
 def _places(
-    path: str, text: str, pattern: re.Pattern[str], wanted: Sequence[Wanted]
+    path: str, block: Block, pattern: re.Pattern[str], wanted: Sequence[Wanted]
 ) -> Iterator[Place]:
-    seen: set[tuple[int, str]] = set()
-    line, counted_to, headers = 1, 0, Headers(path, text)
+    text, seen = block.text, set[tuple[int, str]]()
+    line, counted_to, headers = block.line, 0, Headers(path, text)
     read_to, to_its_end = 0, False
-    for match in pattern.finditer(text):
+    for match in pattern.finditer(text, block.above):
         if match.start() < read_to and (to_its_end or match.end() + SPELLED_CHARS <= read_to):
             continue
         line += text.count("\n", counted_to, match.start())

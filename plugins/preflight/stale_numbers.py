@@ -5,8 +5,8 @@ was believed twice, and was copied into a new launcher by the one who had measur
 (playbook 4.7). The ledger of claims (`claims.toml`) says which figures were superseded; each is
 looked for in every file, as a whole number with its unit, in the ways it can be written.
 
-Blind spot: figures written out in words, in pictures, or in files that are binary, huge or declared
-as vendored. What the ledger does not hold is not looked for.
+Blind spot: figures in pictures, in sentences of words alone, or in files that are binary or
+declared as vendored. What the ledger does not hold is not looked for.
 
 When it fires: mend every place that is named, at the source first. A place that is meant to keep
 the figure (a changelog, the ledger's own history) goes onto the claim's allow-list, with a reason.

@@ -28,7 +28,7 @@ class Standing:
         allowed: places that an allow-list with a reason excuses.
         unread: files that could not be looked at.
         read: files that were looked through.
-        left_out: binary, huge and vendored files, and links.
+        left_out: binary and vendored files, and links.
         by: "ripgrep" or "python".
     """
 

@@ -215,7 +215,7 @@ class FiguresFacts:
         places: where their figures still stand, as ``file:line: figure``.
         allowed: places that an allow-list with a reason excuses.
         unread: files that could not be looked at.
-        left_out: binary, huge and vendored files that were left out.
+        left_out: binary and vendored files that were left out.
     """
 
     problem: str = ""
@@ -280,6 +280,8 @@ class ManifestFacts:
         problem: why there is none to judge.
         detail: words about that.
         same_commit: whether it is of the commit that would be launched, and the tree was clean.
+        same_environment: whether it ran in the spec's interpreter, with what is installed there
+            now; true where the spec names none, or the manifest says nothing of it.
         ended_well: whether the run came to its end and ended with 0.
         edited: whether the manifest is another than pfid wrote.
         absent: keys that should be there and are not, dotted.
@@ -299,6 +301,7 @@ class ManifestFacts:
     problem: str = ""
     detail: str = ""
     same_commit: bool = True
+    same_environment: bool = True
     ended_well: bool = True
     edited: bool = False
     absent: tuple[str, ...] = ()

@@ -188,7 +188,7 @@ def test_real_ripgrep_and_our_own_reading_give_the_same_answers(tmp_path):
     assert theirs.places == ours.places
     assert (theirs.read, theirs.left_out, theirs.unread) == (ours.read, ours.left_out, ours.unread)
     assert {place.key for place in ours.places} == {one.key for one in MANY}
-    assert len({place.path for place in ours.places}) == 35
+    assert len({place.path for place in ours.places}) == 36
 
 
 @pytest.mark.needs("rg")
@@ -291,10 +291,40 @@ def test_a_folder_and_a_file_that_went_away_are_no_text(tmp_path):
     assert found.unread == []
 
 
-def test_the_largest_files_are_left_out_and_counted(tmp_path, monkeypatch):
-    import pfid.adapters.figure_files as module
+def test_the_largest_files_are_read_in_blocks_of_whole_lines(tmp_path, monkeypatch):
+    import pfid.adapters.figure_texts as module
 
-    monkeypatch.setattr(module, "FILE_MAX_BYTES", 10)
-    (tmp_path / "big.txt").write_text("4.3 h" * 3)
-    found = hours(tmp_path, ["big.txt"])
-    assert (found.left_out, found.places) == (1, [])
+    monkeypatch.setattr(module, "BLOCK_BYTES", 64)
+    lines = [f"{at} of it" for at in range(100)]
+    lines[7], lines[51], lines[99] = "it took 4.3 h", "4.3 hours", "| 258 min |"
+    (tmp_path / "big.txt").write_text("\n".join(lines))
+    rows = ["run,rebuild_h"] + [f"a,{at}" for at in range(100)]
+    rows[80] = "b,4.3"
+    (tmp_path / "big.csv").write_text("\n".join(rows))
+    (tmp_path / "one.txt").write_text("x" * 500 + " 4.3 h " + "y" * 500)
+    found = hours(tmp_path, ["big.csv", "big.txt", "one.txt"])
+    assert [(p.path, p.line) for p in found.places] == [
+        ("big.csv", 81), ("big.txt", 8), ("big.txt", 52), ("big.txt", 100), ("one.txt", 1),
+    ]  # fmt: skip
+    assert (found.read, found.left_out) == (3, 0)
+
+
+@pytest.mark.parametrize("rg", [False, pytest.param(True, marks=pytest.mark.needs("rg"))])
+@pytest.mark.parametrize(
+    "encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-8-sig", "latin-1"]
+)
+def test_a_text_of_another_encoding_is_read(tmp_path, encoding, rg):
+    body = "one line\r\nthe rebuild took ~4.3 hours \u00e9\r\n"
+    (tmp_path / "notes.txt").write_bytes(body.encode(encoding))
+    found = hours(tmp_path, ["notes.txt"], os.environ if rg else None)
+    assert [(p.line, p.text) for p in found.places] == [(2, "4.3 hours")]
+    assert (found.read, found.left_out) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    "body", [b"\0" * 50 + b"4.3 h", b"\x7fELF\0\1\2 4.3 h" + bytes(range(256))]
+)
+def test_what_is_no_text_is_left_out_and_counted(tmp_path, body):
+    (tmp_path / "a.bin").write_bytes(body)
+    found = hours(tmp_path, ["a.bin"])
+    assert (found.read, found.left_out, found.places) == (0, 1, [])
