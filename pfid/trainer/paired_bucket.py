@@ -23,14 +23,13 @@ import random
 import sys
 from array import array
 from functools import partial
-from itertools import chain, groupby
-from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
+from itertools import accumulate, chain, groupby
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple
 
 _SAME_MIN = 8
 """With so many records a length it is cheaper to count them together than to sort them."""
 _ORDER = 2
 """Changes with every change of the order that a seed gives: a state of another is refused."""
-_Part = Tuple[bool, Tuple[int, ...]]
 _WORDS = 1 << 12
 _BITS_30 = int.from_bytes(b"\xff\xff\xff\x3f" * _WORDS, "little")
 
@@ -80,9 +79,10 @@ class PairedBucketSampler:
         self.batch_size = batch_size
         self.drop_last = drop_last
         self.epoch = 0
-        # tuples of numbers: the garbage collector walks a million of them once, and lists always
+        # What stays are no lists of numbers: the garbage collector walks a list's again and again,
+        # all over the memory, a tuple's once and an array's never.
         self._lengths = tuple(getattr(lengths, "tolist", lambda: lengths)())  # type: Tuple[int, ...]
-        self._rising = _by_length(self._lengths)
+        self._rising, self._parts = _by_length(self._lengths)
         self._bucket = bucket
         self._seed = seed
         self._rank = rank
@@ -199,8 +199,11 @@ class PairedBucketSampler:
     def _paired(self, rng: random.Random, chance: Callable[[int], int]) -> List[int]:
         """Records in the order that puts those of one length together, new each epoch."""
         order = []  # type: List[int]
-        for alike, part in self._rising:
-            order += sorted(part, key=chance) if alike else part
+        begin = 0
+        for end in self._parts:
+            part = self._rising[begin : abs(end)]
+            order += sorted(part, key=chance) if end > 0 else part
+            begin = abs(end)
         odd = len(order) % self.batch_size
         if odd and self.drop_last:
             left_out = set(rng.sample(range(len(order)), odd))
@@ -232,36 +235,42 @@ class PairedBucketSampler:
         return rising if burden(up, up[-1]) <= burden(down, down[-1]) else falling
 
 
-def _by_length(lengths: Sequence[int]) -> "List[_Part]":
-    """Indices of the records, lengths rising, in parts: of one length, or each of its own."""
+def _by_length(lengths: Sequence[int]) -> "Tuple[array[int], array[int]]":
+    """Indices of the records, lengths rising, and where parts of them end.
+
+    A part is of one length, or (its end below 0) of records each of its own.
+    """
     if min(lengths) >= 0 and max(lengths) * _SAME_MIN <= len(lengths):
         try:
             return _counted(lengths)
         except TypeError:  # lengths that are no whole numbers
             pass
-    rising = sorted(range(len(lengths)), key=lengths.__getitem__)
-    return list(_parts(rising, [lengths[index] for index in rising]))
+    rising = array("q", sorted(range(len(lengths)), key=lengths.__getitem__))
+    return rising, array("q", _ends(lengths[index] for index in rising))
 
 
-def _counted(lengths: Sequence[int]) -> "List[_Part]":
+def _counted(lengths: Sequence[int]) -> "Tuple[array[int], array[int]]":
     """The same in one pass, where lengths are few."""
     found = [[] for _ in range(max(lengths) + 1)]  # type: List[List[int]]
     for index, length in enumerate(lengths):
         found[length].append(index)
-    return [(True, tuple(same)) for same in found if same]
+    ends = accumulate(len(same) for same in found if same)
+    return array("q", list(chain.from_iterable(found))), array("q", ends)
 
 
-def _parts(rising: List[int], lengths: List[int]) -> "Iterator[_Part]":
-    """Cut where records of one length begin and end; what stands alone stays together."""
+def _ends(lengths: Iterable[int]) -> Iterator[int]:
+    """Where records of one length end; below 0 where records before them stand alone."""
     alone = begin = 0
     for _, same in groupby(lengths):
         end = begin + sum(1 for _ in same)
         if end - begin > 1:
-            yield False, tuple(rising[alone:begin])
-            yield True, tuple(rising[begin:end])
+            if begin > alone:
+                yield -begin
+            yield end
             alone = end
         begin = end
-    yield False, tuple(rising[alone:])
+    if begin > alone:
+        yield -begin
 
 
 def _by_chance(rng: random.Random) -> Callable[[int], int]:
