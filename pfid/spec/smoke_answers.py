@@ -1,6 +1,7 @@
 """What every check that judges the manifest of a smoke run reads of it, and says where it cannot.
 
-Only a run of this very commit shows what this commit writes down.
+Only a run of this very commit, in the environment that would train, shows what the two together
+write down.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -23,6 +24,14 @@ SMOKE_ANSWERS: Final = {
         Outcome.UNKNOWN,
         "the smoke run was of another commit, or of a tree that was not clean",
     ),
+    "other_environment": (
+        Outcome.UNKNOWN,
+        "the smoke run was of another interpreter than the spec's, or other libraries",
+    ),
+    "python_unanswered": (
+        Outcome.UNKNOWN,
+        "the training interpreter does not say whether the smoke run was of it",
+    ),
     "smoke_failed": (Outcome.UNKNOWN, "the smoke run did not end well"),
     "not_configured": (Outcome.NOT_APPLICABLE, "the spec names no smoke run"),
 }
@@ -37,6 +46,7 @@ class SmokeSeen:
         configured: whether the spec names a smoke run.
         problem: why its manifest cannot be read, "" if it can.
         same_commit: whether it is of this commit.
+        same_environment: whether it is of the interpreter and libraries that would train.
         ended_well: whether the run did.
         said: for the project's owner.
     """
@@ -44,6 +54,7 @@ class SmokeSeen:
     configured: bool
     problem: str
     same_commit: bool
+    same_environment: bool
     ended_well: bool
     said: tuple[str, ...] = reported(default=())
 
@@ -62,6 +73,7 @@ def read_smoke(world: World, kind: type[S]) -> S:
         configured=facts is not None,
         problem=known.problem,
         same_commit=known.same_commit,
+        same_environment=known.same_environment,
         ended_well=known.ended_well,
         said=tuple(word for word in (*words, known.detail) if word)[:NAMED_MAX],
         **{name: len(fact) if isinstance(fact, tuple) else int(fact) for name, fact in own.items()},
@@ -74,6 +86,7 @@ def smoke_code(seen: SmokeSeen, findings: tuple[tuple[str, bool], ...], healthy:
         ("not_configured", not seen.configured),
         (seen.problem, bool(seen.problem)),
         ("other_commit", not seen.same_commit),
+        ("other_environment", not seen.same_environment),
         *findings,
         ("smoke_failed", not seen.ended_well),
     )
@@ -94,6 +107,8 @@ def smoke_controls(
     yield answers.control("no manifest", "no_manifest", _smoke(problem="no_manifest"))
     yield answers.control("no JSON", "manifest_unreadable", _smoke(problem="manifest_unreadable"))
     yield answers.control("other commit", "other_commit", _smoke(same_commit=False))
+    yield answers.control("other python", "other_environment", _smoke(same_environment=False))
+    yield answers.control("silent", "python_unanswered", _smoke(problem="python_unanswered"))
     yield answers.control("died", "smoke_failed", _smoke(ended_well=False))
     yield answers.control("not configured", "not_configured", project_world(manifest=None))
 

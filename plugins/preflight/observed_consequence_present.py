@@ -4,7 +4,7 @@ A field that records a configured value is a claim about intent. If the failure 
 the configuration silently does not take effect, a second field must record a consequence, and the
 pairing is the check; a settings dump alone is decorative (playbook 4.3). It must be seen by another
 process than the one that assigned the value, else it is compared with itself. Judged on what a
-one-step smoke run at this commit really wrote.
+one-step smoke run at this commit, in the spec's interpreter as it is now, really wrote.
 
 Blind spot: a consequence that is recorded and proves nothing. One step shows that step times are
 recorded, not that compilation lasted: `recompile_limit` and `step_time_regime` watch that.
@@ -76,7 +76,7 @@ def observe(world: World) -> Seen:
 
 
 def judge(seen: Seen, _: NoLimits) -> Verdict:
-    """Only a run of this very commit shows what this commit writes down."""
+    """Only a run of this commit and environment shows what the two write down."""
     findings = (
         ("contradicted", seen.contradicted > 0),
         ("self_observed", seen.own > 0),

@@ -59,7 +59,7 @@ def observe(world: World) -> Seen:
 
 
 def judge(seen: Seen, _: NoLimits) -> Verdict:
-    """Only a run of this very commit shows what this commit writes down."""
+    """Only a run of this commit and environment shows what the two write down."""
     findings = (("key_absent", seen.absent > 0),)
     code = smoke_code(seen, findings, "all_present")
     return ANSWERS.say(code, figures={"absent": (seen.absent, "1")}, evidence=seen.said)

@@ -86,7 +86,7 @@ def observe(world: World) -> Seen:
 
 
 def judge(seen: Seen, _: NoLimits) -> Verdict:
-    """Only a run of this very commit shows what this commit writes down."""
+    """Only a run of this commit and environment shows what the two write down."""
     findings = (
         ("edited", seen.edited > 0),
         ("resolved_otherwise", seen.otherwise > 0),

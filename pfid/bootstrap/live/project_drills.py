@@ -19,7 +19,6 @@ from pfid.domain.provenance import (
     Ending,
     Field,
     HostIdentity,
-    InterpreterIdentity,
     Manifest,
 )
 from pfid.policy.launch_environ import launch_environ
@@ -215,6 +214,7 @@ def _smoke(
 ) -> None:
     """Leave the manifest of a smoke run of this very commit."""
     commit = ground.git("rev-parse", "HEAD")
+    ground.ask()
     timed = {"step_seconds": Field(observed={"n": 3, "first": 0.2})}
     manifest = Manifest(
         run_id=f"{NAME}-1",
@@ -226,7 +226,7 @@ def _smoke(
         ),
         host=HostIdentity(hostname="selftest", boot_id="selftest", kernel="selftest"),
         code=CodeIdentity(commit=commit, describe=commit[:7], dirty=False),
-        interpreter=InterpreterIdentity(version="3", distributions={"torch": "2"}),
+        interpreter=ground.interpreter(),
         fields={**at_launch({}, "", None), **timed, **fields},
         complete=True,
         end=Ending(exit_code=0, signal=None, at_s=time.time()),

@@ -26,8 +26,9 @@ from pfid.config.paths import user_state_dir
 from pfid.config.preflight.spec import Spec
 from pfid.domain.errors import PfidError
 from pfid.domain.outcome import Outcome
-from pfid.domain.provenance import Manifest
+from pfid.domain.provenance import InterpreterIdentity, Manifest
 from pfid.policy.evaluate import run_check
+from pfid.policy.launch_identity import interpreter_identity
 from pfid.spec.check import AnyCheck
 from pfid.wire.record import RunRecord, recorded
 
@@ -132,6 +133,10 @@ class ProjectGround:
         write_manifest(folder, manifest)
         return folder / "provenance.json"
 
+    def interpreter(self) -> InterpreterIdentity:
+        """The training interpreter of the project, and what is installed in it."""
+        return interpreter_identity(self._project.ask("distributions", {}))
+
     def living_run(self, name: str) -> Callable[[], None]:
         """Record a process that lives as a run of a name; returns what ends it."""
         process = subprocess.Popen(
@@ -166,12 +171,13 @@ class ProjectGround:
         """The check must say FAIL, for this reason."""
         self._expect(Outcome.FAIL, code)
 
+    @property
+    def _project(self) -> Project:
+        return Project(spec=self._spec, folder=self.folder, state=self.state, environ=self._environ)
+
     def _expect(self, outcome: Outcome, code: str) -> None:
         began_s = time.monotonic()
-        project = Project(
-            spec=self._spec, folder=self.folder, state=self.state, environ=self._environ
-        )
-        verdict = run_check(self._check, project_world(project))
+        verdict = run_check(self._check, project_world(self._project))
         if (verdict.outcome, verdict.reason) != (outcome, code):
             seen = f"{verdict.outcome.value} {verdict.reason} {'; '.join(verdict.evidence)}"
             raise NotSeenError(f"no {outcome.value} {code}: the verdict is {seen.rstrip()}"[:300])

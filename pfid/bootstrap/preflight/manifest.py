@@ -14,14 +14,16 @@ from pfid.bootstrap.preflight.project import Project
 from pfid.config.preflight.launched import Smoke
 from pfid.config.preflight.spec import Spec
 from pfid.domain.errors import PfidError
-from pfid.domain.provenance import CommandIdentity, Field, Manifest
+from pfid.domain.provenance import CommandIdentity, Field, InterpreterIdentity, Manifest
 from pfid.policy.asked import asked_of, is_implementation
+from pfid.policy.launch_identity import interpreter_identity
 from pfid.policy.provenance_audit import AuditRow, Standing, audit
 from pfid.policy.timed_steps import timed_steps
 from pfid.spec.ports.preflight import ManifestFacts
 from pfid.wire.provenance import absent_keys
 
 STEPS = "step_seconds"
+_NAMED_MAX = 4
 
 
 def manifest_facts(project: Project) -> ManifestFacts | None:
@@ -63,10 +65,15 @@ def _place(project: Project, smoke: Smoke) -> Path | None:
 
 def _facts(project: Project, smoke: Smoke, read: ManifestRead) -> ManifestFacts:
     manifest, commit = read.manifest, project.clean_commit
+    unanswered, otherwise = _other_environment(project, manifest.interpreter)
+    if unanswered:
+        return ManifestFacts(problem="python_unanswered", detail=unanswered)
     rows = [_one_step_is_enough(row) for row in audit(manifest)]
     code, end = manifest.code, manifest.end
     return ManifestFacts(
         same_commit=commit is not None and code.commit == commit and code.dirty is False,
+        same_environment=not otherwise,
+        detail=otherwise,
         ended_well=manifest.complete and end is not None and end.exit_code == 0,
         edited=read.changed,
         absent=(*absent_keys(read.body, manifest), *_own_absent(read.body, smoke.keys)),
@@ -80,6 +87,28 @@ def _facts(project: Project, smoke: Smoke, read: ManifestRead) -> ManifestFacts:
         paired=sum(row.standing is Standing.PAIRED for row in rows),
         steps=_steps(manifest),
     )
+
+
+def _other_environment(project: Project, ran: InterpreterIdentity) -> tuple[str, str]:
+    """Why it cannot be told, and how the smoke run's interpreter differs from the spec's."""
+    if not project.spec.python or not ran.distributions:
+        return "", ""  # what was not sampled is told as such
+    answer = project.ask("distributions", {})
+    now = interpreter_identity(answer)
+    if now.distributions is None:
+        return f"{project.spec.python}: {now.problem or 'no answer'} {now.detail or ''}".strip(), ""
+    pairs = {
+        name: (ran.distributions.get(name), now.distributions.get(name))
+        for name in sorted({*ran.distributions, *now.distributions})
+    }
+    words = {"Python": (ran.version, now.version), **pairs}
+    differ = [
+        f"{name} {was or 'none'}, now {has or 'none'}"
+        for name, (was, has) in words.items()
+        if was != has
+    ]
+    more = f" and {len(differ) - _NAMED_MAX} more" if len(differ) > _NAMED_MAX else ""
+    return "", "; ".join(differ[:_NAMED_MAX]) + more
 
 
 def _one_step_is_enough(row: AuditRow) -> AuditRow:

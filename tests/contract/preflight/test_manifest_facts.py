@@ -81,6 +81,26 @@ def test_the_manifest_of_a_real_smoke_run_is_judged(launched):
 
 
 @pytest.mark.full
+def test_a_smoke_run_of_another_environment_than_the_specs_shows_nothing_of_it(launched):
+    assert manifest_facts(launched.project(SMOKE)).same_environment
+    site = launched.folder / ".site"
+    info = site / "later_library-1.2.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: later-library\nVersion: 1.2\n")
+    python = launched.folder / ".python"
+    python.write_text(f'#!/bin/sh\nPYTHONPATH={site} exec {sys.executable} "$@"\n')
+    python.chmod(0o755)
+    found = manifest_facts(launched.project(SMOKE, python=str(python)))
+    assert not found.same_environment
+    assert found.detail == "later-library none, now 1.2"
+    python.write_text("#!/bin/sh\nexit 3\n")
+    found = manifest_facts(launched.project(SMOKE, python=str(python)))
+    assert found.problem == "python_unanswered"
+    assert str(python) in found.detail
+    assert manifest_facts(launched.project(SMOKE, python="")).same_environment
+
+
+@pytest.mark.full
 def test_a_manifest_of_which_everything_is_null_resolves_nothing(repository):
     repository.commit()
     launch(repository, sys.executable, "-c", "pass")

@@ -24,6 +24,8 @@ def said(known):
         (facts(problem="no_manifest"), "no_manifest"),
         (facts(problem="manifest_unreadable"), "manifest_unreadable"),
         (facts(same_commit=False), "other_commit"),
+        (facts(same_environment=False), "other_environment"),
+        (facts(problem="python_unanswered"), "python_unanswered"),
         (facts(ended_well=False), "smoke_failed"),
         (facts(unresolved=("attn_implementation",)), "not_resolved"),
         (facts(otherwise=("attn",), unresolved=("x",)), "resolved_otherwise"),
