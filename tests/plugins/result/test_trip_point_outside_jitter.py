@@ -73,6 +73,25 @@ def test_a_spread_no_larger_than_chance_is_said_to_be_none():
     assert ", more than chance" in said(wild, 0.5).evidence[0]
 
 
+def test_the_playbooks_eight_blocks_vary_no_more_than_chance():
+    """2.78 pp from block to block, beside 3.29 pp that 90 of 764 make by chance at n = 96."""
+    counts = zip((11, 9, 15, 11, 9, 12, 15, 8), (96, 96, 96, 96, 95, 95, 95, 95), strict=True)
+    blocks = [one for seed, count in enumerate(counts) for one in runs([count], seed=seed)]
+    verdict = said([*blocks, *runs(PLAYBOOK, seed=99)], 0.25)
+    assert verdict.reason == "outside_jitter"
+    only = said(blocks, 0.25)
+    figures = {name: figure.value for name, figure in only.figures.items()}
+    assert only.reason == "too_few_repeats"
+    assert figures["rate"] == pytest.approx(90 / 764)
+    assert figures["block_sd"] == pytest.approx(0.0278, abs=5e-5)
+    assert figures["block_binomial_sd"] == pytest.approx(0.0329, abs=1e-4)
+    assert figures["excess_variance"] == 0
+    assert figures["jitter_sd"] is None, "blocks of other seeds say nothing of the stack"
+    assert (
+        "8 seeds differ by sd 2.78 pp, no more than chance (binomial 3.30 pp)" in (only.evidence[0])
+    )
+
+
 def test_the_nearest_of_several_points_decides():
     points = [
         TripPoint(name="far", metric="m", threshold=0.9),
