@@ -1,5 +1,10 @@
 """Are steps counted as the framework counts them, in each of its versions?"""
 
+import json
+import os
+import subprocess
+import sys
+
 import pytest
 
 from pfid.trainer.step_arithmetic import optimizer_steps, warmup_steps_from_ratio
@@ -124,3 +129,72 @@ def test_the_installed_trainer_counts_the_same(tmp_path):
         assert counted[-1] == ours
         ratio = transformers.TrainingArguments(output_dir=str(tmp_path), warmup_steps=0.03)
         assert ratio.get_warmup_steps(ours) == warmup_steps_from_ratio(0.03, ours)
+
+
+RANK = """
+import json, os, sys
+import torch, transformers
+
+class Rows(torch.utils.data.Dataset):
+    def __init__(self, n): self.n = n
+    def __len__(self): return self.n
+    def __getitem__(self, index): return {"input_ids": torch.tensor([index % 8]), "labels": 0}
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Embedding(8, 1)
+    def forward(self, input_ids, labels): return {"loss": self.layer(input_ids).mean()}
+
+came = []
+for n, batch, accumulation, epochs, drop, trains in json.loads(sys.argv[1]):
+    args = transformers.TrainingArguments(
+        output_dir=sys.argv[2], per_device_train_batch_size=batch, num_train_epochs=epochs,
+        gradient_accumulation_steps=accumulation, dataloader_drop_last=drop, use_cpu=True,
+        report_to=[], save_strategy="no", disable_tqdm=True,
+    )
+    trainer = transformers.Trainer(Model(), args, train_dataset=Rows(n))
+    if trains:
+        trainer.train()
+        came.append([trainer.state.max_steps, trainer.state.global_step])
+    else:
+        loader = trainer.get_train_dataloader()
+        came.append([trainer.set_initial_training_values(args, loader)[-1]])
+with open(os.path.join(sys.argv[2], os.environ["RANK"] + ".json"), "w") as file:
+    json.dump([int(os.environ["WORLD_SIZE"]), came], file)
+torch.distributed.barrier()
+torch.distributed.destroy_process_group()
+"""
+
+
+@pytest.mark.full
+@pytest.mark.torch
+@pytest.mark.timeout(300)
+def test_the_installed_trainer_counts_the_same_in_each_of_two_ranks(tmp_path):
+    cases = [
+        (20_982, 2, 8, 1, False, False),
+        (25, 2, 3, 2, False, True),
+        (25, 2, 3, 2, True, True),
+        (26, 2, 3, 1, False, False),
+        (7, 8, 8, 3, False, False),
+        (10, 1, 4, 2.5, False, False),
+    ]
+    (tmp_path / "rank.py").write_text(RANK)
+    launched = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2", "rank.py"]
+    done = subprocess.run(
+        [sys.executable, *launched, json.dumps(cases), str(tmp_path)],
+        cwd=tmp_path,
+        env={**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=280,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    ours = [
+        [optimizer_steps(n, batch, accumulation, epochs=epochs, world=2, drop_last=drop)]
+        * (2 if trains else 1)
+        for n, batch, accumulation, epochs, drop, trains in cases
+    ]
+    for rank in "01":
+        assert json.loads((tmp_path / f"{rank}.json").read_text()) == [2, ours]
