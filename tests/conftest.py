@@ -183,6 +183,16 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             raise pytest.UsageError(f"{where} is parametrised by a set; give it an order")
 
 
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Name every test that was left out: pytest counts those of one reason together."""
+    left_out = terminalreporter.stats.get("skipped", ())
+    if left_out:
+        terminalreporter.section(f"{len(left_out)} tests were left out")
+    for report in sorted(left_out, key=lambda report: report.nodeid):
+        reason = report.longrepr[-1] if isinstance(report.longrepr, tuple) else report.longrepr
+        terminalreporter.write_line(f"LEFT OUT {report.nodeid}: {reason}")
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """On CI a test left out fails the run, whoever left it out, and not as a test that failed."""

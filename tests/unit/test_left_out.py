@@ -71,5 +71,26 @@ def test_only_what_is_not_ours_to_copy_may_be_missing_on_ci(tmp_path, checkout):
     assert "no field cases" in done.stdout
 
 
+TWO = """
+import pytest
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_another(n):
+    pytest.skip("no reason of ours")
+"""
+
+
+def test_each_test_that_is_left_out_is_named(tmp_path, checkout):
+    """Pytest names the place that left them out, and how many they are."""
+    said = collected(tmp_path, checkout, NEEDS + TWO, "false").stdout
+    assert "3 tests were left out" in said
+    named = [line.split("::")[1] for line in said.splitlines() if "LEFT OUT " in line]
+    assert named == [
+        "test_another[1]: Skipped: no reason of ours",
+        "test_another[2]: Skipped: no reason of ours",
+        "test_something: Skipped: needs no-such-program",
+    ]
+
+
 def test_what_is_missing_is_named(tmp_path, checkout):
     assert "needs no-such-program" in collected(tmp_path, checkout, NEEDS, "false").stdout
