@@ -83,6 +83,8 @@ def command() -> None:
 def read(files: tuple[str, ...], as_json: bool, by: str | None, **given: Any) -> None:
     """Print kernels and classes of device time, one FILE a rank; tables of key_averages too.
 
+    A text with several tables has a report for each.
+
     Exit codes: 0 fine, 1 an --expect is not met or a flag did not take, 2 usage, 3 a file has no
     device rows or cannot be read, a table's rows are not all kernels, or an --expect or --flag
     cannot be judged.
@@ -99,7 +101,7 @@ def read(files: tuple[str, ...], as_json: bool, by: str | None, **given: Any) ->
     reports, unread = [], 0
     for name in files:
         try:
-            reports.append(_report(name, asked))
+            reports += _reports(name, asked)
         except TraceError as problem:
             unread += 1
             error(str(problem))
@@ -144,11 +146,12 @@ def _trace(name: str) -> ReadTrace:
     return found
 
 
-def _report(name: str, asked: Asked) -> dict[str, Any]:
+def _reports(name: str, asked: Asked) -> list[dict[str, Any]]:
+    """What a trace says, or each table of a text."""
     found = read_file(name)
     if isinstance(found, ReadTrace):
-        return report_of(found, asked)
-    return report_of_averages(found, asked)
+        return [report_of(found, asked)]
+    return [report_of_averages(table, asked) for table in (found, *found.others)]
 
 
 def _capability(text: str | None) -> int | None:

@@ -7,7 +7,7 @@ from pfid.analysis.kernel_closure import LOW_CLOSURE
 from pfid.analysis.nd_accounting import account
 from pfid.cli.nd_options import nd_json
 from pfid.cli.trace_notes import Note
-from pfid.cli.trace_reading import ReadAverages
+from pfid.cli.trace_reading import TEXT_MAX_BYTES, ReadAverages
 from pfid.cli.trace_report import Asked, capability_text, identity_json, us
 from pfid.domain.kernel import KernelClass, KernelIdentity
 from pfid.formats.kernel_names.identity import identify
@@ -19,7 +19,7 @@ from pfid.formats.trace.key_averages import (
 )
 
 EVIDENCE_SHOWN = 3
-UNSURE: Final = frozenset({"footer_exceeded", "rows_unread"})
+UNSURE: Final = frozenset({"footer_exceeded", "rows_unread", "clipped"})
 """Notes with which the figures of a table are not those of its kernels."""
 
 
@@ -66,7 +66,7 @@ def report_of_averages(read: ReadAverages, asked: Asked) -> dict[str, Any]:
         else {"total": flops, "per_second": flops / (wall_ns / 1e9) if wall_ns else None},
         **_accounting(asked),
         "reading": None,
-        "notes": [{"code": code, "text": text} for code, text in _notes(table, share)],
+        "notes": [{"code": code, "text": text} for code, text in _all_notes(read, share)],
     }
 
 
@@ -122,6 +122,13 @@ def _footer_notes(table: Averages) -> Iterator[Note]:
         )
     elif share is not None and share < 1 - ROUNDING_SHARE:
         yield "footer_differs", f"the rows shown are {share:.1%} of the total below the table"
+
+
+def _all_notes(read: ReadAverages, share: float | None) -> Iterator[Note]:
+    yield from _notes(read.averages, share)
+    if read.clipped:
+        size = f"{TEXT_MAX_BYTES >> 20} MiB"
+        yield "clipped", f"the text was read up to {size}; tables behind that are not shown"
 
 
 def _notes(table: Averages, share: float | None) -> Iterator[Note]:

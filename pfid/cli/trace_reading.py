@@ -1,7 +1,7 @@
 """One file of ``pfid trace``, read: a Kineto trace or a ``key_averages`` table."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Final
 
@@ -10,7 +10,7 @@ from pfid.cli.trace_files import TraceBytes
 from pfid.domain.errors import PfidError
 from pfid.formats.kernel_names.identity import identify
 from pfid.formats.trace.collected import Collected
-from pfid.formats.trace.key_averages import Averages, read_averages
+from pfid.formats.trace.key_averages import Averages, read_tables
 from pfid.formats.trace.reader import Reading, TraceReader
 
 TEXT_MAX_BYTES: Final = 16 << 20
@@ -34,10 +34,19 @@ class ReadTrace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadAverages:
-    """A ``key_averages`` table."""
+    """A ``key_averages`` table.
+
+    Attributes:
+        name: of the file, and which of its tables where it has several.
+        averages: what it holds.
+        clipped: behind it the file goes on, and was not read.
+        others: the further tables of the file.
+    """
 
     name: str
     averages: Averages
+    clipped: bool = False
+    others: tuple["ReadAverages", ...] = ()
 
 
 def read_file(name: str) -> ReadTrace | ReadAverages:
@@ -91,18 +100,28 @@ def _trace(source: TraceBytes, blocks: Iterator[bytes]) -> ReadTrace:
 
 def _averages(source: TraceBytes, first: bytes, blocks: Iterator[bytes]) -> ReadAverages:
     name = source.name
-    text = bytearray(first)
+    text, clipped = bytearray(first), False
     for block in blocks:
-        text += block
-        if len(text) > TEXT_MAX_BYTES:
+        clipped = len(text) > TEXT_MAX_BYTES
+        if clipped:
             break
+        text += block
     if source.broken is not None:
         raise TraceError(f"{name}: {source.broken}")
     if not text.strip(_SPACE):
         raise TraceError(f"{name}: is empty")
-    averages = read_averages(text.decode("utf-8", "replace"))
-    if averages is None:
+    tables = read_tables(text.decode("utf-8", "replace"))
+    if not tables:
         raise TraceError(
             f"{name}: neither JSON (it begins with neither {{ nor [) nor a table of key_averages()"
         )
-    return ReadAverages(name=name, averages=averages)
+    count = len(tables)
+    found = [
+        ReadAverages(
+            name=name if count == 1 else f"{name}, table {n} of {count} (line {one.line:,})",
+            averages=one,
+            clipped=clipped and n == count,
+        )
+        for n, one in enumerate(tables, 1)
+    ]
+    return replace(found[0], others=tuple(found[1:]))

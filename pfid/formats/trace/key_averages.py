@@ -9,6 +9,7 @@ host. Annotations among them are no work: they bear the name of a row of the hos
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Final
 
 from pfid.domain.kernel import DeviceCategory, KernelKey
@@ -64,6 +65,7 @@ class Averages:
         footer_ns: the total that torch prints below, without annotations.
         cut: the table has no closing rule.
         unread: lines of the table that could not be read; they count nowhere.
+        line: of the text, where it begins, from 1.
     """
 
     device: tuple[AverageRow, ...]
@@ -73,6 +75,7 @@ class Averages:
     footer_ns: int | None
     cut: bool
     unread: tuple[UnreadRow, ...] = ()
+    line: int = 1
 
     @property
     def unfiltered_ns(self) -> int:
@@ -106,14 +109,22 @@ class Averages:
 
 def read_averages(text: str) -> Averages | None:
     """Read the first table in a text; None if there is none."""
+    return next(iter(read_tables(text)), None)
+
+
+def read_tables(text: str) -> list[Averages]:
+    """Read every table in a text, as a log of several profiles holds them."""
     lines = text.splitlines()
     rules = [number for number, line in enumerate(lines) if _RULE.search(line)]
-    head = next((n for n in rules if n + 1 < len(lines) and "# of Calls" in lines[n + 1]), None)
-    if head is None:
-        return None
+    heads = [n for n in rules if n + 1 < len(lines) and "# of Calls" in lines[n + 1]]
+    return [_table(lines, head, end) for head, end in pairwise([*heads, len(lines)])]
+
+
+def _table(lines: list[str], head: int, bound: int) -> Averages:
+    """Read the table that begins at a line, and its totals, before the next one."""
     columns = _columns(lines[head + 1])
-    rest = [number for number in rules if number > head + 1]
-    end = rest[1] if len(rest) > 1 else len(lines)
+    rest = [number for number in range(head + 2, bound) if _RULE.search(lines[number])]
+    end = rest[1] if len(rest) > 1 else bound
     rows, unread = [], []
     for number in range(rest[0] + 1 if rest else end, end):
         cells = _cells(lines[number], columns)
@@ -124,8 +135,9 @@ def read_averages(text: str) -> Averages | None:
             rows.append(read)
         else:
             unread.append(UnreadRow(line=number + 1, why=read))
-    found = _sorted_out(rows, columns, _footer(lines), cut=len(rest) < 2)
-    return replace(found, unread=tuple(unread))
+    footer_ns = _footer(lines[end:bound])
+    found = _sorted_out(rows, columns, footer_ns, cut=len(rest) < 2)
+    return replace(found, unread=tuple(unread), line=head + 1)
 
 
 def key_of(row: AverageRow) -> KernelKey:

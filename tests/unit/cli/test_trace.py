@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from pfid.cli import trace_reading
 from pfid.cli.entry import main
 from pfid.cli.trace import command
 
@@ -340,6 +341,26 @@ def averages(path, *rows, total="9.000s"):
     text = [rule, "  ".join(head), rule, *("  ".join(one) for one in cells), rule]
     path.write_text("\n".join([*text, f"Self CUDA time total: {total}"]))
     return path
+
+
+def test_a_log_with_several_tables_has_a_report_of_each(tmp_path):
+    log = averages(tmp_path / "log")
+    log.write_text(f"step 10\n{log.read_text()}\nstep 20\n{log.read_text()}\n")
+    reports = report(log)[0]["traces"]
+    assert [one["file"] for one in reports] == [
+        f"{log}, table 1 of 2 (line 2)",
+        f"{log}, table 2 of 2 (line 10)",
+    ]
+    assert [one["sum_us"] for one in reports] == [9e6, 9e6]
+    assert run(log).stdout.count("averages_only") == 2
+
+
+def test_a_text_that_goes_on_behind_what_is_read_says_so(tmp_path, monkeypatch):
+    log = averages(tmp_path / "log")
+    log.write_text(log.read_text() + "\nloss 1.0" * 100_000)
+    assert "clipped" not in report(log)[1]
+    monkeypatch.setattr(trace_reading, "TEXT_MAX_BYTES", 1_000)
+    assert "tables behind that are not shown" in report(log, code=3)[1]["clipped"]
 
 
 def test_annotations_that_a_table_cannot_tell_apart_are_no_clean_answer(tmp_path):

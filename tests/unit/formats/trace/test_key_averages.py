@@ -3,7 +3,7 @@
 import pytest
 
 from pfid.domain.kernel import DeviceCategory
-from pfid.formats.trace.key_averages import key_of, read_averages, time_ns
+from pfid.formats.trace.key_averages import key_of, read_averages, read_tables, time_ns
 
 COLUMNS = ("Name", "Self CPU %", "Self CPU", "CPU total %", "CPU total", "CPU time avg")
 MORE = ("Self CUDA", "Self CUDA %", "CUDA total", "CUDA time avg", "# of Calls", "Total GFLOPs")
@@ -171,3 +171,20 @@ def test_the_lines_of_a_stack_are_no_rows_and_a_row_without_one_is():
     table = read_averages("\n".join([rule, "  ".join(cells), rule, *rows, rule]))
     assert [one.name for one in table.device] == ["one", "two"]
     assert table.unread == ()
+
+
+def test_every_table_of_a_text_is_read_with_its_own_total():
+    second = TABLE.replace("16144.600ms", "11.000s").replace("18.145s", "13.000s")
+    found = read_tables(f"step 1\n{TABLE}\nstep 2\n{second}\n")
+    assert [one.line for one in found] == [2, 16]
+    assert [one.footer_ns for one in found] == [18_145_000_000, 13_000_000_000]
+    assert [one.device[0].self_device_ns for one in found] == [16_144_600_000, 11_000_000_000]
+    assert not any(one.cut for one in found)
+
+
+def test_a_table_without_its_end_takes_nothing_of_the_next():
+    begun = TABLE[: TABLE.index("aten::mm")].rsplit("\n", 1)[0]
+    found = read_tables(f"{begun}\n{TABLE}")
+    assert [one.cut for one in found] == [True, False]
+    assert [len(one.device) for one in found] == [1, 3]
+    assert found[0].footer_ns is None
