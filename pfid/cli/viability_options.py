@@ -114,9 +114,14 @@ _OPTIONS: Final = (
         help="Whether documents share a row, and whether their boundaries are handed on.",
     ),
     click.option(
+        "--padded/--unpadded",
+        default=None,
+        help="Whether rows are filled up to one length. [default: several rows are]",
+    ),
+    click.option(
         "--float32/--bfloat16",
         default=None,
-        help="How trained parameters are kept and used; else the bounds hold both for adapters.",
+        help="How trained parameters are kept and used; adapters else in float32, as PEFT does.",
     ),
     click.option("--accumulate", is_flag=True, help="Gradients outlive a micro-batch."),
     click.option(
@@ -157,6 +162,7 @@ def plan_of(given: dict[str, Any]) -> Plan:
         rank=given["rank"],
         targets=given["targets"].strip()[:500],
         packing=Packing(given["packing"]),
+        padded=given["padded"],
         float32=given["float32"],
         accumulates=given["accumulate"],
         measured_bytes=given["measured_peak"],

@@ -27,6 +27,15 @@ FUSING = frozenset({Mixer.DELTA, Mixer.MAMBA, Mixer.HYBRID})
 """Those of them that keep several times more without their fused kernels."""
 
 
+class NormKind(Enum):
+    """How a norm is written, by which it keeps more or less for its backward pass."""
+
+    ROUNDED = "rounded"  # normed in float32, rounded, then met by its weight
+    WIDE = "wide"  # met by its weight in float32 and then rounded
+    SINGLE = "single"  # one operation of torch's own
+    WRITTEN = "written"  # a mean subtracted in float32, operation by operation
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attention:
     """Shapes of one attention.
@@ -45,6 +54,7 @@ class Attention:
         rope_dim: of the part of a head that is rotated apart, for latent attention.
         capped: whether scores pass a soft cap, which only eager code and flash attention have.
         sinks: whether a score of its own stands beside those of the keys, likewise.
+        in_part: whether only a part of each head is rotated, which joins queries anew.
     """
 
     heads: int
@@ -60,6 +70,7 @@ class Attention:
     rope_dim: int = 0
     capped: bool = False
     sinks: bool = False
+    in_part: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,12 +166,15 @@ class ModelShape:
         per_layer_inputs: width of an embedding of each layer's own; 0 without.
         soft_capped: whether logits pass a soft cap.
         quantised: the format of quantised weights, "" for none.
+        quantised_bits: of one such weight; 0 if nobody tells.
         code: whether the checkpoint brings code, which is never executed.
         silent: whether the layers' types are not in the file but a default of the class.
         positions: longest sequence, 0 if not told.
         norms: of the residual's width in a layer; None if neither fields nor tensors tell.
         norms_behind: of the norms those behind the feed-forward; None likewise.
         head_norms: whether queries and keys have norms; None likewise.
+        norm_kind: how its norms are written; None where nobody knows.
+        joined: whether queries, keys and values are one matrix, and gate and up another.
         layer_norms: whether norms subtract a mean and are one operation, which keeps their input
             as it is and no float32 copy.
         norms_biased: whether norms have a bias, as only torch's own have, which are one operation;
@@ -183,12 +197,15 @@ class ModelShape:
     per_layer_inputs: int = 0
     soft_capped: bool = False
     quantised: str = ""
+    quantised_bits: int = 0
     code: bool = False
     silent: bool = False
     positions: int = 0
     norms: int | None = None
     norms_behind: int | None = None
     head_norms: bool | None = None
+    norm_kind: NormKind | None = None
+    joined: bool = False
     layer_norms: bool = False
     norms_biased: bool | None = None
     learned: int = 0

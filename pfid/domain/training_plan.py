@@ -62,8 +62,11 @@ class Plan:
         rank: of the adapters.
         targets: modules that get adapters: ``all-linear`` or names; "" if nobody says.
         packing: whether documents share a row.
-        float32: whether trained parameters are kept and used in float32; None if nobody says
-            (a full training then keeps the checkpoint's own type).
+        padded: whether rows of a micro-batch are filled up to one length, so that a mask is handed
+            on; None if nobody says, and several rows then are.
+        float32: whether trained parameters are kept and used in float32; None if nobody says: a
+            full training then keeps the checkpoint's own type, and adapters are in float32, as PEFT
+            makes them.
         accumulates: whether gradients outlive a micro-batch.
         fused: whether recurrent layers have their fused kernels where training runs; None if
             nobody says, and then the bounds hold both.
@@ -84,6 +87,7 @@ class Plan:
     rank: int = 16
     targets: str = ""
     packing: Packing = Packing.NONE
+    padded: bool | None = None
     float32: bool | None = None
     accumulates: bool = False
     fused: bool | None = None
@@ -95,3 +99,14 @@ class Plan:
     def tokens(self) -> int:
         """Tokens of one forward pass."""
         return self.sequence * self.micro_batch
+
+    @property
+    def masked(self) -> bool:
+        """Whether a mask is handed to attention that it must add.
+
+        Boundaries of packed documents are one, and so is padding: several rows of text are padded
+        unless somebody says that they are not, and a single row has none.
+        """
+        if self.packing is not Packing.NONE:
+            return self.packing is Packing.BOUNDARIES
+        return self.micro_batch > 1 if self.padded is None else self.padded

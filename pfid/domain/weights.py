@@ -29,6 +29,7 @@ class Weights:
         norms_behind: of those the ones behind the feed-forward; None likewise.
         head_norms: whether queries and keys have norms; None if tensors are not listed.
         norms_biased: whether norms have a bias; None likewise.
+        joined: whether queries, keys and values are one tensor; None likewise.
         sinks: whether attention has a score beside those of the keys; None likewise.
         fused_experts: bytes of experts kept as three-dimensional tensors.
         notes: contradictions, by code.
@@ -53,6 +54,7 @@ class Weights:
     norms_behind: int | None = None
     head_norms: bool | None = None
     norms_biased: bool | None = None
+    joined: bool | None = None
     sinks: bool | None = None
     fused_experts: int = 0
     notes: tuple[tuple[str, str], ...] = ()

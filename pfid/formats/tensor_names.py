@@ -15,6 +15,8 @@ _LAYER: Final = re.compile(r"^(?P<prefix>(?:\w+\.)*?(?:layers|h|blocks))\.\d+\."
 _NORM: Final = re.compile(r"(?:norm\w*|ln_\w+|layernorm)\.weight$")
 _NORM_BIAS: Final = re.compile(r"(?:norm\w*|ln_\w+|layernorm)\.bias$")
 _HEAD_NORM: Final = re.compile(r"(?:^|[._])(?:q|k|v|query|key)_?(?:layer)?norm")
+_INSIDE: Final = re.compile(r"(?:mamba|mixer|linear_attn|ssm|conv)\.\w*norm|_a_(?:layer)?norm")
+_JOINED: Final = re.compile(r"\.(?:qkv_proj|query_key_value|c_attn|Wqkv|W_pack|qkv)\.weight$")
 _BEHIND: Final = re.compile(r"post_?(?:feedforward|feed_forward|ffn|mlp|moe)")
 _SINK: Final = re.compile(r"\.(?:\w*_)?sinks?(?:_bias)?$")
 _NO_LINEAR: Final = re.compile(r"norm|embed|conv|patch_embed|position|ln_")
@@ -59,7 +61,10 @@ def text_prefix(names: Iterable[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class LayerNorms:
-    """Norms of the widest layer: of the residual's width, of those behind it, of heads; biases."""
+    """Norms of the widest layer: of the residual's width, of those behind it, of heads; biases.
+
+    Norms inside a mixer (of what it gives out, of latent queries and keys) are the mixer's own.
+    """
 
     wide: int | None
     behind: int | None
@@ -80,9 +85,15 @@ def layer_norms(names: Iterable[str], prefix: str) -> LayerNorms:
     if not layers:
         return LayerNorms(None, None, None, None)
     heads = {rest for found in layers.values() for rest in found if _HEAD_NORM.search(rest)}
-    widest = max((found - heads for found in layers.values()), key=len)
+    own = {rest for found in layers.values() for rest in found if _INSIDE.search(rest)}
+    widest = max((found - heads - own for found in layers.values()), key=len)
     behind = sum(bool(_BEHIND.search(n)) for n in widest)
     return LayerNorms(len(widest), behind, bool(heads), biased)
+
+
+def is_joined(names: Iterable[str], prefix: str) -> bool:
+    """Whether queries, keys and values of a decoder layer are one tensor."""
+    return any(_JOINED.search(name) for name in names if name.startswith(f"{prefix}."))
 
 
 def has_sinks(names: Iterable[str]) -> bool:

@@ -10,6 +10,7 @@ from pfid.formats.safetensors import Index, Tensor
 from pfid.formats.tensor_names import (
     has_head,
     has_sinks,
+    is_joined,
     layer_norms,
     mtp_tensors,
     text_prefix,
@@ -78,6 +79,7 @@ def weights_of(index: Index | None, shards: Sequence[Shard]) -> Weights:
         norms_behind=norms.behind,
         head_norms=norms.heads,
         norms_biased=norms.biased,
+        joined=is_joined(names, prefix) if prefix else None,
         sinks=has_sinks(names) if listed else None,
         fused_experts=sum(t.size_bytes for t in tensors if _is_fused(t)),
         notes=tuple(_contradictions(index, tensors, read=read).items()),

@@ -4,7 +4,7 @@ Sizes come from index, shard headers, `params.json` or the shapes of the configu
 from a name (8x22B is 141 B parameters). The peak is counted item by item between bounds: weights,
 adapters, gradients, optimizer states, kept activations, the worst layer's backward pass, logits,
 attention workspace, allocator slack. Quantised checkpoints, Git LFS pointers and missing shards
-fail too: they are no base to train.
+fail too: they are no base to train, but for bitsandbytes under `--method qlora`.
 
 Recurrent layers keep several times more without their fused kernels: the training interpreter
 (`--python`) says which it is, and without one the bounds hold both.
@@ -27,10 +27,11 @@ from typing import Final
 
 from pfid.analysis.memory.account import account
 from pfid.analysis.memory.bounds import Bytes
+from pfid.analysis.memory.packed import is_trainable_packed
 from pfid.analysis.memory.room import Room, of_card, room_for
 from pfid.analysis.memory.told import figures_of, lines_of
 from pfid.domain.model import FUSING, Layer, Mixer, ModelShape
-from pfid.domain.training_plan import Loss, Plan
+from pfid.domain.training_plan import Loss, Method, Plan
 from pfid.domain.weights import Weights
 from pfid.spec import (
     Answers,
@@ -60,7 +61,7 @@ ANSWERS: Final = Answers(
         ),
         "does_not_fit": (Outcome.FAIL, "the training's peak does not fit"),
         "weights_do_not_fit": (Outcome.FAIL, "the weights alone do not fit"),
-        "quantised": (Outcome.FAIL, "the weights are quantised: no base for training"),
+        "quantised": (Outcome.FAIL, "the weights are quantised: no base for this training"),
         "weights_are_pointers": (
             Outcome.FAIL,
             "shards on disk are Git LFS pointers, not weights: run git lfs pull",
@@ -156,7 +157,7 @@ def _code(room: Room, limits: Limits) -> str:
     weights, found = room.weights, room.found
     lost = weights.missing > 0 and (weights.on_disk > 0 or weights.pointers > 0)
     doubts = (
-        ("quantised", bool(room.shape.quantised)),
+        ("quantised", _is_no_base(room)),
         ("weights_do_not_fit", room.weights_at_least > room.usable_bytes),
         ("weights_are_pointers", weights.pointers > 0),
         ("shards_missing", lost),
@@ -167,6 +168,12 @@ def _code(room: Room, limits: Limits) -> str:
         ("measurement_contradicts", found.contradicted),
     )
     return next((code for code, holds in doubts if holds), None) or room.by_peak
+
+
+def _is_no_base(room: Room) -> bool:
+    """Packed weights are one for adapters over bitsandbytes alone, which `qlora` means."""
+    adapts = room.plan.method is Method.QLORA and is_trainable_packed(room.shape)
+    return bool(room.shape.quantised) and not adapts
 
 
 def controls(limits: Limits) -> Iterable[Control]:
@@ -186,6 +193,15 @@ def controls(limits: Limits) -> Iterable[Control]:
     long = replace(PLAN, sequence=32768)
     yield _control("chunks only", "fits_with_chunked_loss", plan=_above(long, share))
     yield _control("packed", "quantised", model(replace(DENSE, quantised="FP8")))
+    four = model(replace(DENSE, quantised="bitsandbytes 4-bit", quantised_bits=4), Weights())
+    yield _control("packed for adapters", "fits", four, replace(WHOLE, method=Method.QLORA))
+    yield _control("packed, plain adapters", "quantised", four)
+    yield _control(
+        "packed otherwise",
+        "quantised",
+        model(replace(DENSE, quantised="GPTQ", quantised_bits=4)),
+        replace(WHOLE, method=Method.QLORA),
+    )
     yield _control("pointers", "weights_are_pointers", _files(pointers=4, on_disk=0))
     yield _control("one lost", "shards_missing", _files(missing=1, on_disk=3))
     yield _control("only an index", "fits", _files(missing=4, on_disk=0, source="index"))

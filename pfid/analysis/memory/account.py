@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from pfid.analysis.memory.bounds import Bytes, exactly, total
+from pfid.analysis.memory.packed import packed_bytes
 from pfid.analysis.memory.parameters import Parameters, count_parameters
 from pfid.analysis.memory.peak import Item, Peak, training_peak
 from pfid.analysis.memory.resident import DTYPE_BYTES
@@ -59,11 +60,7 @@ def account(shape: ModelShape, weights: Weights, plan: Plan) -> Account:
     size = DTYPE_BYTES.get(shape.dtype, 2)
     told = _told(shape, weights, size)
     low, high = (told, told) if told else (counted.low, counted.high)
-    held = (
-        exactly(weights.size_bytes)
-        if told and weights.size_bytes
-        else Bytes(low * size, high * size)
-    )
+    held = _held(shape, weights, counted, Bytes(low * size, high * size))
     found = Account(
         counted=counted,
         parameters=(low, high),
@@ -75,6 +72,13 @@ def account(shape: ModelShape, weights: Weights, plan: Plan) -> Account:
     return _calibrated(found, shape, plan)
 
 
+def _held(shape: ModelShape, weights: Weights, counted: Parameters, plain: Bytes) -> Bytes:
+    """As they lie, if the files tell; packed ones by the width of their format."""
+    if weights.size_bytes:
+        return exactly(weights.size_bytes)
+    return packed_bytes(shape, counted) if shape.quantised else plain
+
+
 def _joined(shape: ModelShape, weights: Weights) -> ModelShape:
     """What only the names of tensors tell, put into the shapes."""
     if weights.sinks:
@@ -83,7 +87,8 @@ def _joined(shape: ModelShape, weights: Weights) -> ModelShape:
         shape,
         norms=_most(weights.norms, shape.norms),
         norms_behind=shape.norms_behind if weights.norms_behind is None else weights.norms_behind,
-        head_norms=weights.head_norms if shape.head_norms is None else shape.head_norms,
+        head_norms=_either(weights.head_norms, shape.head_norms),
+        joined=shape.joined if weights.joined is None else weights.joined,
         norms_biased=weights.norms_biased,
     )
 
@@ -91,6 +96,11 @@ def _joined(shape: ModelShape, weights: Weights) -> ModelShape:
 def _most(named: int | None, told: int | None) -> int | None:
     """Norms without a weight have no name."""
     return max((n for n in (named, told) if n), default=None)
+
+
+def _either(named: bool | None, told: bool | None) -> bool | None:  # noqa: FBT001
+    """Whether one of them says so."""
+    return named if told is None else (named or told)
 
 
 def _with_sinks(layer: Layer) -> Layer:

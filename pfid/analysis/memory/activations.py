@@ -8,15 +8,15 @@ be given.
 
 from dataclasses import dataclass
 
+from pfid.analysis.memory.adapters_kept import feed_adapters, mixer_adapters
 from pfid.analysis.memory.bounds import NOTHING, Bytes, exactly
+from pfid.analysis.memory.counted import FLOAT, HALF, Counted
+from pfid.analysis.memory.norms_kept import norm_bytes, norms_kept
 from pfid.analysis.memory.recurrent import recurrent_bytes
-from pfid.domain.model import Attention, FeedForward, Layer, ModelShape
-from pfid.domain.training_plan import AttentionKind, Method, Plan
+from pfid.domain.model import Attention, FeedForward, Layer, ModelShape, NormKind
+from pfid.domain.training_plan import AttentionKind, Plan
 
-HALF, FLOAT = 2, 4
 FLASH_HEAD_MAX = 256
-MORE_NORMS = 2
-"""Norms that some families have behind mixer and feed-forward as well."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,95 +25,88 @@ class LayerBytes:
 
     Attributes:
         kept: for its backward pass.
-        beside: at the worst moment of that pass: gradients of activations, copies.
+        standing: what of that is still there at the worst moment of that pass.
+        beside: at that moment: gradients of activations, copies.
         workspace: of attention, at that moment.
     """
 
     kept: Bytes
+    standing: Bytes
     beside: Bytes
     workspace: Bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Of:
-    """What every part of a layer is counted with."""
+class _Of(Counted):
+    """With the shapes that hold for every layer."""
 
     shape: ModelShape
-    plan: Plan
-
-    @property
-    def trains(self) -> bool:
-        return self.plan.method is Method.FULL
-
-    @property
-    def width(self) -> int:
-        return FLOAT if self.plan.float32 and self.trains else HALF
 
 
 def layer_bytes(layer: Layer, shape: ModelShape, plan: Plan) -> LayerBytes:
     """Count one layer."""
     of = _Of(shape=shape, plan=plan)
-    norms, feed = _norms(layer, of), _feed(layer.feed, of)
-    kept, mixing, workspace = norms + feed, NOTHING, NOTHING
+    norms, feed = norms_kept(layer, shape, of), _feed(layer.feed, of)
+    kept, standing, mixing, workspace = feed + norms.kept, feed + norms.standing, NOTHING, NOTHING
     if layer.attention is not None:
-        kept += _attention(layer.attention, of)
+        attention = _attention(layer.attention, of)
+        kept, standing = kept + attention, standing + attention
         mixing = _attention_beside(layer.attention, of)
         workspace = _workspace(layer.attention, plan)
     if layer.recurrence is not None:
         recurrent = recurrent_bytes(layer, plan)
-        kept += recurrent.kept
+        kept, standing = kept + recurrent.kept, standing + recurrent.standing
         mixing = mixing.over(recurrent.beside)
-    through = feed + norms.times(0.5)  # when the mixer goes backward
+    through = feed + norms.kept.times(0.5)  # when the mixer goes backward
     if not of.trains:
-        mixer, inner = _mixer_adapters(layer, of), _feed_adapters(layer, of)
-        kept += mixer + inner
+        inner = feed_adapters(layer, shape, of)
+        both = mixer_adapters(layer, shape, of) + inner
+        kept, standing = kept + both, standing + both
         through += inner
     beside = _feed_beside(layer.feed, of).over(mixing.less(through))
     if not of.trains:
         beside += Bytes(0, HALF * (layer.feed.dense + layer.feed.shared))
     return LayerBytes(
         kept=kept.times(plan.tokens),
+        standing=standing.times(plan.tokens),
         beside=(beside + Bytes(1, 2).times(of.width * shape.hidden)).times(plan.tokens),
         workspace=workspace,
     )
 
 
-def _norms(layer: Layer, of: _Of) -> Bytes:
-    """A norm keeps its input in float32; where its weight trains, its results as well.
-
-    Behind a feed-forward it is through before the worst moment of the layer; behind the two
-    branches of one (dense and experts side by side) only the last is. One that subtracts a
-    mean is one operation where it has a bias; without, it may be written out in float32 with one
-    copy more.
-    """
-    least = (layer.attention is not None or layer.recurrence is not None) + 0
-    least += (layer.feed.dense > 0) + (layer.feed.experts > 0)
-    told, behind = of.shape.norms, of.shape.norms_behind
-    low = least - 1 if told is None else told - min(behind or 0, 1)
-    high = told or least + MORE_NORMS
-    each = Bytes(8, 10) if of.trains else exactly(4)
-    if of.shape.layer_norms and of.shape.norms_biased:
-        each = exactly(4) if of.trains else exactly(2)
-    elif of.shape.layer_norms:
-        each = Bytes(4, 14) if of.trains else Bytes(2, 10)
-    return Bytes(max(0, low) * each.low, high * each.high).times(of.shape.hidden)
-
-
 def _attention(a: Attention, of: _Of) -> Bytes:
+    """Queries, keys, values and what came out, as the kernel keeps them.
+
+    Where a mask is handed on, keys and values are repeated for every query, and each layer keeps
+    the mask as a bias. Values of a joined or latent projection are a view of it and keep it whole,
+    unless they are repeated.
+    """
     queries, out = a.heads * a.head_dim, a.heads * a.value_dim
-    keys, values = a.kv_heads * a.head_dim, a.kv_heads * a.value_dim
-    repeated = queries + out
-    masked = of.plan.attention is not AttentionKind.FLASH and _is_masked(a, of.plan)
-    shared = repeated if masked else keys + values
-    low = of.width * (queries + shared + out) + FLOAT * a.heads
-    high = low + of.width * (max(repeated, shared) - shared + out)
-    norms = _head_norms(queries + keys, of)
-    beside = of.width * 2 * queries if a.gated else 0
-    beside += (FLOAT + HALF) * (a.q_rank + a.kv_rank)
+    own = a.kv_heads * (a.head_dim + a.value_dim) + _viewed(a, of)
+    repeated = queries + out if 1 < a.kv_heads < a.heads else own
+    kernel = exactly(repeated if _repeats(a, of.plan) else own)
+    beside = of.width * (queries + out + _beside_kernel(a, of)) + FLOAT * a.heads
+    beside += (2 * FLOAT if of.trains else FLOAT) * (a.q_rank + a.kv_rank)
     if _is_eager(a, of.plan):
-        scores = a.heads * of.plan.sequence * _score_bytes(a, of)
-        low, high = low + scores, high + scores
-    return Bytes(low + beside, high + beside) + norms
+        beside += a.heads * of.plan.sequence * _score_bytes(a, of)
+    else:
+        kernel += _bias(a, of.plan)
+    return kernel.times(of.width) + exactly(beside) + _head_norms(a, of)
+
+
+def _viewed(a: Attention, of: _Of) -> int:
+    """What a view of values keeps beside them: the rest of what was projected with them."""
+    if a.kv_rank:
+        return a.heads * (a.head_dim - a.rope_dim)
+    joined = of.shape.joined and not of.shape.learned
+    return a.heads * a.head_dim + a.kv_heads * a.head_dim if joined else 0
+
+
+def _beside_kernel(a: Attention, of: _Of) -> int:
+    """A gate's own; a copy of what came out where queries were joined and lie another way."""
+    gate = a.heads * a.head_dim * (1 + of.trains) if a.gated else 0
+    copied = (of.trains or a.gated) and (a.in_part or a.kv_rank)
+    return gate + (a.heads * a.value_dim if copied else 0)
 
 
 def _is_eager(a: Attention, plan: Plan) -> bool:
@@ -142,75 +135,73 @@ def _attention_beside(a: Attention, of: _Of) -> Bytes:
     return plain + each.times(scores)
 
 
-def _head_norms(width: int, of: _Of) -> Bytes:
-    """Norms of queries and keys, where the model has them."""
-    each = FLOAT + (2 * HALF if of.trains else 0)
-    low = each * width if of.shape.head_norms else 0
-    return Bytes(low, 0 if of.shape.head_norms is False else each * width)
+def _head_norms(a: Attention, of: _Of) -> Bytes:
+    """Norms of queries and keys, where the model has them; of some values too, without a weight."""
+    told, width = of.shape.head_norms, (a.heads + a.kv_heads) * a.head_dim
+    each, values = norm_bytes(of.shape, of), FLOAT * a.kv_heads * a.value_dim
+    most = width * each.high + (values if of.shape.norm_kind is not NormKind.ROUNDED else 0)
+    return Bytes(width * each.low if told else 0, 0 if told is False else most)
 
 
-def _is_masked(a: Attention, plan: Plan) -> bool:
-    return (a.window or plan.sequence) < plan.sequence or a.head_dim > FLASH_HEAD_MAX
+def _repeats(a: Attention, plan: Plan) -> bool:
+    """Whether keys and values are repeated: no kernel groups queries beside a mask."""
+    if plan.attention is AttentionKind.FLASH:
+        return False
+    by_shape = _is_windowed(a, plan) or a.head_dim > FLASH_HEAD_MAX
+    return by_shape or _is_eager(a, plan) or plan.masked
+
+
+def _is_windowed(a: Attention, plan: Plan) -> bool:
+    return (a.window or plan.sequence) < plan.sequence
+
+
+def _bias(a: Attention, plan: Plan) -> Bytes:
+    """Elements a token of the mask that a layer keeps: every key of the row."""
+    if plan.attention is AttentionKind.FLASH:
+        return NOTHING
+    if _is_windowed(a, plan) or plan.masked:
+        return exactly(plan.sequence)
+    return Bytes(0, plan.sequence) if a.head_dim > FLASH_HEAD_MAX else NOTHING
 
 
 def _workspace(a: Attention, plan: Plan) -> Bytes:
-    """A dense mask where no flag can carry the shape: once as bool, at most as a bias too."""
-    needed = _is_masked(a, plan) or _is_eager(a, plan)
-    if plan.attention is AttentionKind.FLASH or not needed:
-        return NOTHING
+    """The mask of the model: once as bool, and what is made of it for a moment."""
     square = plan.micro_batch * plan.sequence**2
-    return Bytes(square, (1 + 2 * HALF) * square)
+    if plan.attention is AttentionKind.FLASH:
+        return NOTHING
+    if _is_eager(a, plan):
+        return Bytes(square, (1 + 2 * HALF) * square)
+    bias = _bias(a, plan).times(1 / plan.sequence)
+    return Bytes(bias.low * square, bias.high * (1 + HALF) * square)
 
 
 def _feed(feed: FeedForward, of: _Of) -> Bytes:
-    """Gate, its activation and the other half; the product only where its input is needed."""
+    """Gate, its activation and the other half; the product only where its input is needed.
+
+    Tokens of experts are gathered, and what comes out is kept for the router's weights. A router
+    may make a float32 copy of its input.
+    """
     parts = (3 if feed.gated else 1) + of.trains + feed.written_out
     dense = exactly(of.width * parts * (feed.dense + feed.shared))
     if not feed.experts:
         return dense
     each = of.width * (parts * feed.expert + of.shape.hidden * (1 + of.trains))
-    gathered = 0 if of.trains else of.width * of.shape.hidden
-    low = feed.top_k * each + 2 * FLOAT * feed.experts
-    return dense + Bytes(low, low + feed.top_k * gathered)
+    router = Bytes(0, FLOAT * of.shape.hidden if of.trains else 0)
+    return dense + router + exactly(feed.top_k * each + 2 * FLOAT * feed.experts)
 
 
 def _feed_beside(feed: FeedForward, of: _Of) -> Bytes:
-    """Gradients of the widest products, and copies while experts are gathered."""
+    """Gradients of the widest products, and copies while experts are gathered.
+
+    What went into the second matrix is gone when most of them stand.
+    """
     hidden, inner = of.shape.hidden, feed.dense + feed.shared
-    halves = Bytes(2.5, 3) if feed.gated else Bytes(2, 2.5)
+    halves = Bytes(2.25, 3) if feed.gated else Bytes(1.25, 2.5)
     dense = halves.times(of.width * inner)
     if not feed.experts:
         return dense
     each, frozen = of.width * feed.top_k, 0 if of.trains else hidden
     weighed, inside = 3 * hidden, hidden + 2 * feed.expert
     low = max(weighed, inside) + frozen  # frozen experts: by tracked peaks
-    return dense.over(Bytes(each * low, each * max(5 * hidden, 2 * hidden + 3.5 * feed.expert)))
-
-
-def _mixer_adapters(layer: Layer, of: _Of) -> Bytes:
-    """Inputs of the mixer's adapters: queries, keys and values share theirs."""
-    shared, each, hidden = 0, 0, of.shape.hidden
-    if layer.attention is not None:
-        out = layer.attention.heads * layer.attention.value_dim
-        shared, each = hidden + out, 3 * hidden + out
-    if layer.recurrence is not None:
-        shared, each = shared + hidden, each + hidden + layer.recurrence.inner
-    return _copies(shared, each, of)
-
-
-def _feed_adapters(layer: Layer, of: _Of) -> Bytes:
-    """Inputs of the feed-forward's adapters; fused experts have none."""
-    inner, hidden = layer.feed.dense + layer.feed.shared, of.shape.hidden
-    if not inner:
-        return NOTHING
-    into = 2 if layer.feed.gated else 1
-    return _copies(hidden + inner, into * hidden + inner, of)
-
-
-def _copies(shared: int, each: int, of: _Of) -> Bytes:
-    """Shared inputs rounded at least, a float32 copy for each adapter at most."""
-    if of.plan.float32:
-        return exactly(FLOAT * each)
-    if of.plan.float32 is False:
-        return Bytes(HALF * shared, HALF * each)
-    return Bytes(HALF * shared, FLOAT * each)
+    high = max(5 * hidden, 2 * hidden + 3.5 * feed.expert) + frozen
+    return dense.over(Bytes(each * low, each * high))

@@ -9,10 +9,10 @@ kernels' sources keep for backward (fla, mamba_ssm). Each per token.
 from dataclasses import dataclass
 
 from pfid.analysis.memory.bounds import NOTHING, Bytes, exactly
+from pfid.analysis.memory.counted import FLOAT, HALF, Counted
 from pfid.domain.model import Layer, Mixer, Recurrence
-from pfid.domain.training_plan import Method, Plan
+from pfid.domain.training_plan import Plan
 
-HALF, FLOAT = 2, 4
 STANDING = 0.95
 """Of what code without kernels keeps, what stands at least at the worst moment of a layer."""
 
@@ -24,10 +24,17 @@ class RecurrentBytes:
     Attributes:
         kept: for its backward pass.
         beside: at the worst moment of that pass.
+        share: of what it keeps that stands at that moment at least.
     """
 
     kept: Bytes
     beside: Bytes
+    share: float = 1.0
+
+    @property
+    def standing(self) -> Bytes:
+        """What of it is still there at the worst moment."""
+        return Bytes(self.share * self.kept.low, self.kept.high)
 
 
 NONE = RecurrentBytes(kept=NOTHING, beside=NOTHING)
@@ -64,19 +71,10 @@ def recurrent_bytes(layer: Layer, plan: Plan) -> RecurrentBytes:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Of:
-    """What every recurrence is counted with."""
+class _Of(Counted):
+    """With the shapes of the recurrence."""
 
     r: Recurrence
-    plan: Plan
-
-    @property
-    def trains(self) -> bool:
-        return self.plan.method is Method.FULL
-
-    @property
-    def width(self) -> int:
-        return FLOAT if self.plan.float32 and self.trains else HALF
 
     @property
     def mixed(self) -> int:
@@ -108,10 +106,12 @@ def _delta(of: _Of) -> tuple[RecurrentBytes, RecurrentBytes]:
     states = keys * (inner / r.heads) / r.chunk if r.chunk and r.heads else 0.0
     gated = FLOAT * 3 * inner + width * inner  # norm and gate in float32, the gate as it came
     out = width * inner if of.trains else 0
-    least = width * (of.mixed + r.keys + 3 * inner + scores) + 2 * FLOAT * r.heads + out
-    most = width * (2 * of.mixed + 2 * keys + inner + scores) + 4 * FLOAT * r.heads + gated
+    # the convolution keeps what came in; queries and keys are repeated for every value's head;
+    # values are a copy, or a view that keeps all that came out of the convolution
+    least = width * (of.mixed + 2 * keys + inner + scores) + 2 * FLOAT * r.heads + gated + 2 * out
+    most = least + width * r.keys + 2 * FLOAT * r.heads
     fused = RecurrentBytes(
-        kept=Bytes(least, max(least, most + 2 * out)),
+        kept=Bytes(least, most),
         beside=Bytes(
             width * (3 * keys + 3 * inner + states), width * (5 * keys + 5 * inner + 2 * states)
         ),
@@ -131,7 +131,7 @@ def _scan(of: _Of) -> tuple[RecurrentBytes, RecurrentBytes]:
     out = width * inner if of.trains else 0
     least = projected + width * inner + FLOAT * r.heads
     fused = RecurrentBytes(
-        kept=Bytes(least, least + width * of.mixed + FLOAT * 4 * inner + 2 * out),
+        kept=Bytes(least, least + width * inner + 2 * out),  # where the output is projected outside
         beside=Bytes(width * (2 * inner + of.mixed), width * 3 * (inner + of.mixed) + 8 * states),
     )
     begun = 2 + 1 / of.chunks  # states at the chunks' ends, once with the one before the first
@@ -145,7 +145,7 @@ def _scan(of: _Of) -> tuple[RecurrentBytes, RecurrentBytes]:
 
 def _plain(kept: Bytes, beside: Bytes) -> RecurrentBytes:
     """Without kernels: some of what was kept has gone when most gradients stand."""
-    return RecurrentBytes(kept=Bytes(STANDING * kept.low, kept.high), beside=beside)
+    return RecurrentBytes(kept=kept, beside=beside, share=STANDING)
 
 
 def _first_scan(of: _Of) -> tuple[RecurrentBytes, RecurrentBytes]:

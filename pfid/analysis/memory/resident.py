@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from pfid.analysis.memory.bounds import NOTHING, Bytes, exactly
+from pfid.analysis.memory.counted import FLOAT, HALF
 from pfid.analysis.memory.parameters import Parameters, is_told
 from pfid.domain.model import Layer, ModelShape
 from pfid.domain.training_plan import Method, Optimizer, Plan
 
-HALF, FLOAT = 2, 4
 DTYPE_BYTES: Final = {"float32": 4, "bfloat16": 2, "float16": 2, "float64": 8}
 STATES: Final[Mapping[Optimizer, Bytes]] = {
     Optimizer.ADAMW: exactly(2.0),
@@ -70,13 +70,15 @@ def resident(
             temporaries=Bytes(0, held.high),
         )
     trained = adapter_parameters(shape, plan.rank)
-    weights = weights_bytes if plan.method is Method.LORA else _shrunk(shape, parameters, plan)
+    least = HALF if plan.float32 is False else FLOAT
+    lie = plan.method is Method.LORA or bool(shape.quantised)
+    weights = weights_bytes if lie else _shrunk(shape, parameters, plan)
     return Resident(
         weights=weights,
         trained=trained,
-        gradients=Bytes(HALF * trained, FLOAT * trained),
+        gradients=Bytes(least * trained, FLOAT * trained),
         states=_states(plan, trained, FLOAT),
-        adapter=Bytes(HALF * trained, FLOAT * trained),
+        adapter=Bytes(least * trained, FLOAT * trained),
         temporaries=Bytes(0, FLOAT * trained),
     )
 
@@ -85,9 +87,8 @@ def _states(plan: Plan, trained: int, each: int) -> Bytes:
     if plan.optimizer is Optimizer.ADAMW_8BIT:
         return exactly(EIGHT_BIT * trained)
     high = STATES[plan.optimizer].times(each * trained)
-    return Bytes(
-        high.low if each == HALF or plan.method is Method.FULL else high.low / 2, high.high
-    )
+    half = plan.method is not Method.FULL and plan.float32 is False
+    return Bytes(high.low / 2 if half else high.low, high.high)
 
 
 def _shrunk(shape: ModelShape, parameters: Parameters, plan: Plan) -> Bytes:

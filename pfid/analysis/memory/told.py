@@ -55,6 +55,10 @@ def lines_of(room: Room) -> tuple[str, ...]:
             f"{2 * found.counted.experts / GIB:.1f} GiB of experts are three-dimensional tensors, "
             "which four-bit quantisation of linear modules does not reach"
         )
+    if room.plan.method is not Method.FULL and room.plan.float32 is None:
+        said.append("adapters are counted in float32, as PEFT makes them: --bfloat16 if autocast")
+    if room.plan.masked and room.plan.padded is None and room.plan.micro_batch > 1:
+        said.append("rows are counted as padded, with a mask for every layer: --unpadded if not")
     if shape.count(*FUSING):
         bounds = _KERNELS[room.plan.fused]
         said.append(f"{shape.count(*FUSING)} layers are recurrent: the bounds are {bounds}")

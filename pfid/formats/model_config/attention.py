@@ -38,7 +38,18 @@ def attention_of(config: Fields, mixer: Mixer, hidden: int, at: int, layers: int
         gated=config.flag("attn_output_gate") or _gates(config),
         capped=config.has("attn_logit_softcapping", "attn_logit_softcap"),
         sinks=_sinks(config, windowed=windowed),
+        in_part=_rotates_in_part(config),
     )
+
+
+def _rotates_in_part(config: Fields) -> bool:
+    """Whether a part of each head stays as it is and is joined again to the rotated one."""
+    inner = config.inner("rope_parameters").raw
+    for told in (inner, config.raw):
+        share = told.get("partial_rotary_factor", told.get("rotary_pct"))
+        if isinstance(share, int | float):
+            return share < 1
+    return False
 
 
 def _gates(config: Fields) -> bool:

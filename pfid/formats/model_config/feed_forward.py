@@ -49,6 +49,7 @@ WRITTEN_OUT: Final = {
     "quick_gelu": 1,
 }
 """Tensors that activations written out in transformers keep beside their input."""
+CLAMPED: Final = 3
 
 
 def feed_of(config: Fields, hidden: int, at: int, block: str = "") -> FeedForward:
@@ -76,7 +77,8 @@ def feed_of(config: Fields, hidden: int, at: int, block: str = "") -> FeedForwar
 
 
 def _written_out(config: Fields) -> int:
-    return WRITTEN_OUT.get(_activation(config), 0)
+    """A gate that is clamped is written out as well: clamped, scaled, joined by a one."""
+    return CLAMPED if config.has("swiglu_limit") else WRITTEN_OUT.get(_activation(config), 0)
 
 
 def _activation(config: Fields) -> str:

@@ -29,9 +29,14 @@ EXPERTS: Final = {
 }
 
 
+CLASS: Final = "mistral"
+"""Whose norms every model of this format has; its configuration names no type."""
+
+
 def as_config(params: dict[str, Any]) -> dict[str, Any]:
     """The fields under the names that the other format has."""
-    found: dict[str, Any] = {"tie_word_embeddings": False}  # this format's own default
+    # this format's own default, and the norms of the one class that reads it
+    found: dict[str, Any] = {"tie_word_embeddings": False, "rms_norm_eps": 1e-5, "norms_of": CLASS}
     found |= {new: params[old] for old, new in WORDS.items() if params.get(old) is not None}
     moe = params.get("moe")
     if isinstance(moe, dict):

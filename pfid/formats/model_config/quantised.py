@@ -35,14 +35,35 @@ FLOATS: Final = frozenset({"F64", "F32", "F16", "BF16"})
 PACKED: Final = {"F8_E4M3": "FP8", "F8_E5M2": "FP8", "F4": "FP4", "F8_E8M0": "MX scales"}
 
 
+BITS: Final = {
+    "FP8": 8, "MXFP8": 8, "MXFP4": 4, "NVFP4": 4, "FP4": 4, "EETQ": 8, "HIGGS": 4,
+    "bitsandbytes 4-bit": 4, "bitsandbytes 8-bit": 8,
+}  # fmt: skip
+"""Bits a weight of formats that have only one width."""
+
+
 def quantised_format(*parts: Fields) -> str:
     """The format, "" if the weights are plain; an unknown one is named as it calls itself."""
+    found = _described(parts)
+    return _format(found) if found is not None else ""
+
+
+def quantised_bits(*parts: Fields) -> int:
+    """Bits a packed weight; 0 if nobody tells."""
+    found = _described(parts)
+    if found is None:
+        return 0
+    told = BITS.get(_format(found)) or found.whole("bits", "w_bit", "num_bits", "nbits")
+    return told or int("".join(filter(str.isdigit, _width(found))) or 0)
+
+
+def _described(parts: Sequence[Fields]) -> Fields | None:
     for part in parts:
         for key in ("quantization_config", "compression_config", "quantization"):
             raw = part.raw.get(key)
             if isinstance(raw, dict) and raw:
-                return _format(Fields(raw))
-    return ""
+                return Fields(raw)
+    return None
 
 
 def packed_format(by_dtype: Sequence[tuple[str, int]]) -> str:
@@ -65,7 +86,7 @@ def _format(config: Fields) -> str:
         kind = {"fp8": "FP8", "nvfp4": "NVFP4", "mxfp4": "MXFP4"}.get(algorithm)
         return kind or _bits(config) or "quantised"
     if method == "bitsandbytes":
-        return "bitsandbytes 4-bit" if config.flag("load_in_4bit") else "bitsandbytes 8-bit"
+        return f"bitsandbytes {4 if config.flag('load_in_4bit', '_load_in_4bit') else 8}-bit"
     return NAMED.get(method, method[:40])
 
 

@@ -15,14 +15,12 @@ from pfid.formats.model_config.fields import (
 )
 from pfid.formats.model_config.mixers import Mixers, mixers_of
 from pfid.formats.model_config.nesting import text_part
-from pfid.formats.model_config.quantised import quantised_format
+from pfid.formats.model_config.norms import MEAN_NORMS, is_joined, norms_of
+from pfid.formats.model_config.quantised import quantised_bits, quantised_format
 from pfid.formats.model_config.recurrence import recurrence_of
 from pfid.formats.model_config.towers import towers_of
 from pfid.formats.model_config.untold import learned_positions, untold
 
-HEAD_NORMS = ("use_qk_norm", "qk_norm", "qk_layernorm", "enable_moe_block")
-"""Flags of classes whose queries and keys have norms."""
-MEAN_NORMS = ("layer_norm_eps", "layer_norm_epsilon", "norm_epsilon")
 MTP = ("mtp_num_hidden_layers", "num_nextn_predict_layers", "num_mtp_layers", "n_mtp_layers")
 
 
@@ -47,6 +45,7 @@ def read_config(raw: dict[str, Any], source: str = "config.json") -> ModelShape:
     mixers = mixers_of(text, depth)
     layers = tuple(_layer(text, mixers, at, hidden) for at in range(depth))
     why = untold(whole, text) or _without_feed(layers)
+    norms = norms_of(text)
     return ModelShape(
         source=source,
         model_type=whole.text("model_type")[:80] or text.text("model_type")[:80],
@@ -61,13 +60,16 @@ def read_config(raw: dict[str, Any], source: str = "config.json") -> ModelShape:
         per_layer_inputs=text.whole("hidden_size_per_layer_input") or 0,
         soft_capped=bool(text.raw.get("final_logit_softcapping")),
         quantised=quantised_format(whole, text),
+        quantised_bits=quantised_bits(whole, text),
         code="auto_map" in whole or "auto_map" in text,
         silent=mixers.silent,
         positions=text.whole("max_position_embeddings", "n_positions", "max_seq_len") or 0,
-        norms=_norms(text),
-        norms_behind=None if _norms(text) is None else 1,
+        norms=norms.each,
+        norms_behind=norms.behind,
+        head_norms=norms.heads,
+        norm_kind=norms.kind,
+        joined=is_joined(text),
         layer_norms=text.has(*MEAN_NORMS) and "rms_norm_eps" not in text,
-        head_norms=True if text.flag(*HEAD_NORMS) else None,
         untold=why,
         learned=learned_positions(text, hidden),
         notes=(
@@ -76,13 +78,6 @@ def read_config(raw: dict[str, Any], source: str = "config.json") -> ModelShape:
             *_untold_note(why or _unshaped(layers)),
         ),
     )
-
-
-def _norms(text: Fields) -> int | None:
-    """Where soft caps are spoken of, norms stand behind mixer and feed-forward as well."""
-    if "final_logit_softcapping" not in text.raw and "query_pre_attn_scalar" not in text.raw:
-        return None
-    return 8 if text.flag("enable_moe_block") else 4
 
 
 def _untold_note(why: str) -> tuple[tuple[str, str], ...]:

@@ -110,7 +110,7 @@ def test_a_mixer_without_kernels_keeps_what_is_counted(kind, method):
     plan = Plan(gpu_memory_bytes=1 << 40, method=method, sequence=length_of(kind), fused=False)
     counted = recurrent_bytes(layer, plan).kept
     assert is_accounted(layer)
-    assert counted.low <= real <= 1.02 * counted.high, (counted, real)
+    assert 0.98 * counted.low <= real <= 1.02 * counted.high, (counted, real)
     assert counted.high <= 1.15 * counted.low
 
 

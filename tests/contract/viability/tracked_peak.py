@@ -1,6 +1,7 @@
 """Peak of two training steps of a real class by torch's own tracker: fake tensors, no device."""
 
 import warnings
+from contextlib import contextmanager
 
 from pfid.domain.training_plan import Method
 
@@ -89,6 +90,23 @@ def memory_tracker():
     return Tracker()
 
 
+@contextmanager
+def one_document_a_row(told):
+    """What transformers sees in the positions of rows without padding, and fake tensors hide.
+
+    It hands no mask on then; fake ones look like packed documents to it, which want one.
+    """
+    from transformers import masking_utils
+
+    before = masking_utils.find_packed_sequence_indices
+    if told:
+        masking_utils.find_packed_sequence_indices = lambda _: None
+    try:
+        yield
+    finally:
+        masking_utils.find_packed_sequence_indices = before
+
+
 def tracked(config, plan):
     """Peak in bytes, and the names of the tensors."""
     import torch
@@ -109,7 +127,7 @@ def tracked(config, plan):
         ids = torch.zeros(plan.micro_batch, plan.sequence, dtype=torch.long)
         tracker = memory_tracker()
         tracker.track_external(model, optimizer, ids)
-        with tracker:
+        with tracker, one_document_a_row(plan.masked is False):
             for _ in range(2):
                 model(input_ids=ids, labels=ids, use_cache=False).loss.backward()
                 optimizer.step()

@@ -28,8 +28,9 @@ def attending(**changed):
     ("changed", "bytes_each"), [({"sinks": True}, 2), ({"capped": True}, 8), ({}, 0)]
 )
 def test_what_scaled_dot_product_attention_cannot_carry_keeps_its_scores(changed, bytes_each):
+    repeated = 2 * (32 - 8) * 2 * 128 * 4096 if changed else 0  # no eager code groups queries
     more = kept(attending(**changed)).low - kept(DENSE_LAYER).low
-    assert more == bytes_each * SCORES
+    assert more == bytes_each * SCORES + repeated
 
 
 def test_flash_attention_carries_a_cap():

@@ -150,6 +150,28 @@ def test_a_quantised_format_is_named(quantisation, named):
     assert read(quantization_config=quantisation).quantised == named
 
 
+@pytest.mark.parametrize(
+    ("quantisation", "bits"),
+    [
+        ({"quant_method": "fp8"}, 8),
+        ({"quant_method": "gptq", "bits": 3}, 3),
+        ({"quant_method": "bitsandbytes", "_load_in_4bit": True}, 4),
+        ({"quant_method": "bitsandbytes", "load_in_8bit": True}, 8),
+        (
+            {
+                "quant_method": "compressed-tensors",
+                "config_groups": {"g": {"weights": {"num_bits": 8, "type": "float"}}},
+            },
+            8,
+        ),
+        ({"quant_method": "tomorrow"}, 0),
+        ({}, 0),
+    ],
+)
+def test_the_width_of_a_packed_weight_is_told(quantisation, bits):
+    assert read(quantization_config=quantisation).quantised_bits == bits
+
+
 def test_latent_attention_is_what_the_kernel_sees():
     shape = read(
         q_lora_rank=24, kv_lora_rank=16, qk_nope_head_dim=12, qk_rope_head_dim=4, v_head_dim=8
