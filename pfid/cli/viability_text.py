@@ -33,6 +33,7 @@ FITS: Final = {
     Outcome.FAIL: "does not fit",
     Outcome.UNKNOWN: "unknown whether it fits",
 }
+NEVER_TRIED: Final = ("not_proven", "not_declared")
 
 
 def print_viability(candidate: Candidate, facts: ModelFacts, judged: Sequence[Judged]) -> None:
@@ -58,9 +59,14 @@ def _print_conclusion(judged: Sequence[Judged]) -> None:
     fit = next((j.view for j in judged if j.view.check == FIT), None)
     if fit is not None:
         say(f"{FITS.get(fit.outcome, 'not judged')}: {fit.summary}")
-    unproven = [str(j.view.check) for j in judged if j.view.outcome is Outcome.UNKNOWN]
+    unproven = [str(j.view.check) for j in judged if _is_unproven(j)]
     say(f"to be proven: {', '.join(unproven) or 'nothing'}")
     print_outcome(judged, good="this base can be trained and served as planned")
+
+
+def _is_unproven(judged: Judged) -> bool:
+    """Whether nobody knows yet, or nobody has tried."""
+    return judged.view.outcome is Outcome.UNKNOWN or judged.view.reason in NEVER_TRIED
 
 
 def plan_lines(candidate: Candidate) -> list[tuple[str, str]]:

@@ -3,8 +3,9 @@
 A seven-hour run was built on an adapter that would be swapped in at serve time; the engine refused
 it for the whole architecture (playbook 3.10). `pfid viability prove-serving -- CMD...` starts the
 engine with the feature's flag alone, asks it for one completion, and keeps how that ended. A proof
-counts for its configuration, its shape (adapters or merged weights) and its version of the engine.
-Without one it fails where somebody said what will be served, and is unknown where nobody did.
+counts for its configuration, its shape (adapters or merged weights) and its version of the engine,
+as long as its log lies there as it was. Without one it fails, also where nobody said what will be
+served: what is trained tells then.
 
 Blind spot: quality and speed of what is served, and lengths and loads that one completion does not
 reach. An engine that was changed without another version passes.
@@ -40,8 +41,8 @@ ANSWERS: Final = Answers(
         "proven": (Outcome.PASS, "this version of the engine has served it in this shape"),
         "not_proven": (Outcome.FAIL, "nobody has started the engine with it in this shape"),
         "not_declared": (
-            Outcome.UNKNOWN,
-            "nobody said how it will be served, and nobody has started the engine with it",
+            Outcome.FAIL,
+            "nobody has started the engine with it, and nobody said that nothing will be served",
         ),
         "other_version": (Outcome.FAIL, "it was proven with another version of the engine"),
         "refused": (Outcome.FAIL, "the engine was started with it and refused"),
@@ -55,6 +56,7 @@ ANSWERS: Final = Answers(
             "it was proven, but which version of the engine is installed now cannot be told",
         ),
         "log_changed": (Outcome.UNKNOWN, "the log of the proof is another than was recorded"),
+        "log_gone": (Outcome.UNKNOWN, "the log of the proof cannot be read any more"),
         "model_unknown": (Outcome.UNKNOWN, "no configuration lies there that a proof could name"),
         "not_served": (Outcome.NOT_APPLICABLE, "nothing of it shall be served"),
     }
@@ -86,6 +88,7 @@ def judge(seen: Seen, _: NoLimits) -> Verdict:
         ("log_changed", facts.log_changed),
         ("other_version", facts.same_engine is False),
         (came, facts.end is not ServingEnd.READY),
+        ("log_gone", facts.log_gone),
         ("version_unknown", facts.same_engine is None),
     )
     code = next((code for code, holds in doubts if holds), "proven")
@@ -148,6 +151,9 @@ def controls(_: NoLimits) -> Iterable[Control]:
     yield _control("engine gone", "version_unknown", replace(good, now="", same_engine=None))
     yield _control("refused, engine gone", "refused", replace(refused, same_engine=None))
     yield _control("log edited", "log_changed", replace(good, log_changed=True))
+    yield _control("log deleted", "log_gone", replace(good, log_gone=True))
+    gone = replace(good, end=ServingEnd.REFUSED, error=words, log_gone=True)
+    yield _control("refused, log deleted", "refused", gone)
     yield _control("no configuration", "model_unknown", ServedFacts(problem="model_unknown"))
     yield _control("not served", "not_served", None)
 

@@ -57,7 +57,8 @@ def _of_proof(served: ServedFacts) -> ServingFacts | None:
     about = f"{served.engine}, {served.age_s / DAY_S:.0f} days ago"
     if served.same_engine is False:
         return ServingFacts(problem="other_version", detail=f"{about}; now {served.now or '?'}")
-    if served.log_changed or served.same_engine is None:
+    gone = served.log_gone and served.end is ServingEnd.READY
+    if served.log_changed or gone or served.same_engine is None:
         return ServingFacts(problem="proof_doubtful", detail=about)
     said = "; ".join((about, *served.error[:2]))
     return ServingFacts(proven=True, refused=served.end is not ServingEnd.READY, detail=said)

@@ -106,6 +106,7 @@ def _with_proof(
         now=version,
         same_engine=same,
         log_changed=bool(digest) and digest != proof.log_sha256,
+        log_gone=not digest,
         age_s=time.time() - proof.at_s,
         ready_s=proof.ready_s or 0.0,
         error=tuple(printable(line, 500) for line in proof.error),

@@ -22,6 +22,7 @@ class ServedFacts:
         now: version that is installed now; "" if nobody can tell.
         same_engine: whether that is the one of the proof; None if nobody can tell.
         log_changed: whether its log is another than was recorded.
+        log_gone: whether its log cannot be read any more, so that nobody can tell.
         age_s: of it; negative where a clock was set back.
         ready_s: how long the engine took to answer; 0 if it never did.
         error: the engine's own words, for the owner alone.
@@ -39,6 +40,7 @@ class ServedFacts:
     now: str = ""
     same_engine: bool | None = None
     log_changed: bool = False
+    log_gone: bool = False
     age_s: float = 0.0
     ready_s: float = 0.0
     error: tuple[str, ...] = ()

@@ -32,9 +32,9 @@ def test_another_version_is_no_proof_however_it_came_out(end):
     assert said(replace(SERVED, end=end, same_engine=False)).reason == "other_version"
 
 
-def test_an_absent_proof_that_nobody_asked_for_is_unknown_and_a_bad_one_fails_all_the_same():
+def test_an_absent_proof_fails_though_nobody_asked_for_it_and_so_does_a_bad_one():
     verdict = said(ServedFacts(shape="adapter", declared=False, other_shape=1))
-    assert (verdict.outcome, verdict.reason) == (Outcome.UNKNOWN, "not_declared")
+    assert (verdict.outcome, verdict.reason) == (Outcome.FAIL, "not_declared")
     assert "the other shape" in verdict.summary
     for end in ServingEnd:
         kept = replace(SERVED, declared=False, end=end)
