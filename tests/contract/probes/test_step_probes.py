@@ -213,6 +213,44 @@ class TestProfile:
         assert json.loads(trace.read_text())["traceEvents"]
         assert done.exit_code in (0, 3)
 
+    def test_a_cards_rows_go_through_to_the_table_each_kind_as_what_it_is(self, tmp_path):
+        trace = tmp_path / "step.json"
+        _, said = run("profile", "user_on_card:step", "--widths", "4,8,16", "--trace", str(trace))
+        written = json.loads(trace.read_text())
+        steps = [e for e in written["traceEvents"] if e.get("cat") == "user_annotation"]
+        assert [e["name"] for e in steps] == ["ProfilerStep#1", "ProfilerStep#2"]
+        table = said["kernels"]
+        assert table["device"] == {
+            "name": "NVIDIA H100 80GB HBM3",
+            "capability": "9.0",
+            "count": 1,
+        }
+        assert table["reading"]["damaged"] == table["reading"]["rejected"] == 0
+        kinds = {name: (one["calls"], one["sum_us"]) for name, one in table["classes"].items()}
+        assert kinds == {
+            "attention": (2, 12.0),
+            "gemm": (2, 6.0),
+            "elementwise": (2, 2.0),
+            "communication": (2, 8.0),
+            "memory": (4, 2.0),
+            "other": (2, 1.0),
+        }
+        assert table["rows"] == 14  # neither the annotation nor the synchronisation
+        assert (table["sum_us"], table["union_us"]) == (31.0, 25.0)
+        assert table["communication"] == {
+            "union_us": 8.0,
+            "beside_compute_us": 6.0,
+            "exposed_us": 2.0,
+        }
+        assert [(one["step"], one["calls"]) for one in table["steps"]] == [(1, 7), (2, 7)]
+        named = {one["class"]: one for one in table["kernels"]}
+        assert (named["gemm"]["generation"], named["gemm"]["dtype"]) == ("sm80", "bf16")
+        assert named["attention"]["family"] == "flash_sdpa"
+        assert named["other"]["family"] is None
+        assert table["wall_source"] == "given"
+        assert table["closure"] == table["union_us"] / table["wall_us"]
+        assert "older_generation" in {note["code"] for note in table["notes"]}
+
     def test_scaling_takes_a_step_that_comes_with_its_model(self):
         done, said = run("scaling", "user_training:plain", "--widths", "4,8,16")
         assert {one["width"] for one in said["timings"]} == {4, 8, 16}
