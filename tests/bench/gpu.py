@@ -2,7 +2,8 @@
 
 Prints CPU shares and memory of pfid's processes with 64 runs on 8 GPUs at 1 Hz and a scrape every
 five seconds, the same with sampling switched off, nvitop-exporter scraped as often, and how
-punctual loop and page are while the sampler hangs in the driver.
+punctual loop and page are while the sampler hangs in the driver, beside what they were before it.
+Ends with 1 if a limit is missed. ``--hung``: the daemon with GPUs and its hung sampler alone.
 """
 
 import os
@@ -15,8 +16,10 @@ import venv
 from pathlib import Path
 from typing import Final
 
+from limits import Limits
 from scratch_daemon import ScratchDaemon, children, cpu_s, end, rss_mib, sleepers
 
+from pfid.analysis.percentiles import nearest_rank
 from pfid.wire.control import GetRun
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "nvml_shim"))
@@ -30,12 +33,19 @@ SETTLE_S: Final = 45.0
 SECONDS: Final = float(os.environ.get("PFID_BENCH_SECONDS", "60"))
 SCRAPE_S: Final = 5.0
 HUNG_S: Final = 20.0
+CPU_LIMIT: Final = 0.9
+"""Per cent of a core, all of pfid's processes."""
+MEMORY_LIMIT_MB: Final = 90.0
+LAG_LIMIT_MS: Final = 20.0
+PEER_SHARE: Final = 0.2
+"""Of what the peer's sample costs."""
 PEER_PORT: Final = 19877
 NO_SAMPLING: Final = "[gpus]\nenabled = false\n"
 
 
 def main() -> int:
-    """Measure and print."""
+    """Measure, print and hold the figures against their limits."""
+    limits = Limits()
     with tempfile.TemporaryDirectory(prefix="pfid-bench-gpu-") as folder:
         shim = Shim(Path(folder) / "nvml")
         shim.play(*[H200] * GPUS, log="off")
@@ -44,27 +54,32 @@ def main() -> int:
         for index, run in enumerate(runs):
             shim.run_on(index % GPUS, run.pid, 10**10)
         try:
-            with_gpus = _daemon(runs, shim)
-            without = _daemon(runs, None)
+            with_gpus = _daemon(runs, shim, limits)
+            if "--hung" in sys.argv[1:]:
+                return limits.status()
+            without = _daemon(runs, None, limits)
             peer = _nvitop(Path(folder))
         finally:
             end(runs)
     gpu_part = with_gpus - without
     print(f"\n{'':44}{'% of a core':>12}")
-    print(f"{'pfid, 8 GPUs at 1 Hz, 64 runs (limit 0.9)':44}{with_gpus:12.2f}")
+    print(f"{'pfid, 8 GPUs at 1 Hz, 64 runs':44}{with_gpus:12.2f}")
     print(f"{'pfid, the same without GPUs':44}{without:12.2f}")
     print(f"{'pfid, GPU part':44}{gpu_part:12.2f}")
+    limits.at_most("processor, all of pfid", with_gpus, CPU_LIMIT, "% of a core")
+    limits.true("nvitop-exporter was measured beside it", peer is not None)
     if peer is None:
-        print("nvitop-exporter: could not be installed here")
-        return 0
+        return limits.status()
     print(f"{'nvitop-exporter scraped every 5 s':44}{peer:12.2f}")
     per_sample = gpu_part / 1.0 / GPUS * 10
     per_peer = peer / (1 / SCRAPE_S) / GPUS * 10
     print(f"ms a GPU and sample: pfid {per_sample:.2f}, nvitop-exporter {per_peer:.2f}")
-    return 0
+    limits.at_most("processor, GPU part, beside the peer's", gpu_part, peer, "% of a core")
+    limits.at_most("a GPU and sample, as a share of the peer's", per_sample / per_peer, PEER_SHARE)
+    return limits.status()
 
 
-def _daemon(runs: list["subprocess.Popen[bytes]"], shim: Shim | None) -> float:
+def _daemon(runs: list["subprocess.Popen[bytes]"], shim: Shim | None, limits: Limits) -> float:
     """CPU share of all of pfid's processes; prints them one by one."""
     extra = "" if shim is not None else NO_SAMPLING
     with ScratchDaemon(extra) as daemon:
@@ -79,19 +94,40 @@ def _daemon(runs: list["subprocess.Popen[bytes]"], shim: Shim | None) -> float:
         for pid in pids:
             print(f"  {_name(pid):24}{shares[pid]:8.2f}{rss_mib(pid):8.1f}{_pss_mib(pid):8.1f}")
         rss, pss = sum(map(rss_mib, pids)), sum(map(_pss_mib, pids))
-        print(f"  {'together (limit 90 MB)':24}{sum(shares.values()):8.2f}{rss:8.1f}{pss:8.1f}")
+        print(f"  {'together':24}{sum(shares.values()):8.2f}{rss:8.1f}{pss:8.1f}")
         if shim is not None:
-            _hung(daemon, shim, url)
+            limits.at_most("memory, all of pfid (RSS)", rss * 1024**2 / 1e6, MEMORY_LIMIT_MB, "MB")
+            _punctual(daemon, url, "before the sampler hangs")
+            _hung(daemon, shim, url, limits)
         return sum(shares.values())
 
 
-def _hung(daemon: ScratchDaemon, shim: Shim, url: str) -> None:
+def _hung(daemon: ScratchDaemon, shim: Shim, url: str, limits: Limits) -> None:
     """How long a question and a scrape take while the sampler hangs."""
     for index in range(GPUS):
         shim.gpus[index]["utilization"] = HANG
     shim.write()
     time.sleep(3.0)
-    asked, scraped = [], []
+    helpers = children(daemon.process.pid)
+    asked, scraped, with_core = _punctual(daemon, url, "while the sampler hangs")
+    limits.true("the sampler hung all the while", children(daemon.process.pid) == helpers)
+    limits.at_most("a question to the loop meanwhile, p99", asked, LAG_LIMIT_MS, "ms")
+    limits.at_most("a scrape meanwhile, p99", scraped, LAG_LIMIT_MS, "ms")
+    limits.at_most("a question, had both sides a core, p99", with_core, LAG_LIMIT_MS, "ms")
+    for index in range(GPUS):
+        shim.gpus[index]["utilization"] = 100
+    shim.write()
+
+
+def _punctual(daemon: ScratchDaemon, url: str, when: str) -> tuple[float, float, float]:
+    """99th percentiles of a question to the loop and of a scrape, in milliseconds.
+
+    The third is that of a question without what loop and asker waited for a core: on a full box it
+    tells whether they wait for anything else.
+    """
+    asked: list[float] = []
+    scraped: list[float] = []
+    with_core: list[float] = []
     slowest = (0.0, "")
     ends_s = time.monotonic() + HUNG_S
     while time.monotonic() < ends_s:
@@ -99,19 +135,19 @@ def _hung(daemon: ScratchDaemon, shim: Shim, url: str) -> None:
         began_s = time.perf_counter()
         daemon.client.call(GetRun(run_id="bench-0"))
         asked.append(time.perf_counter() - began_s)
-        slowest = max(slowest, (asked[-1], _where(daemon.process.pid, before)))
+        if asked[-1] > slowest[0]:
+            slowest = asked[-1], _where(daemon.process.pid, before)
+        after = _core_s(daemon.process.pid), _core_s(os.getpid())
+        without = sum(now[1] - then[1] for now, then in zip(after, before, strict=True))
+        with_core.append(max(asked[-1] - without, 0.0))
         began_s = time.perf_counter()
         _scrape(url)
         scraped.append(time.perf_counter() - began_s)
         time.sleep(0.1)
-    print(
-        f"  while the sampler hangs: a question to the loop {_ranks(asked)}, "
-        f"a scrape {_ranks(scraped)} (limits 20 ms)"
-    )
+    print(f"  {when}: a question to the loop {_ranks(asked)}, a scrape {_ranks(scraped)}")
+    print(f"  {when}: a question, had both sides a core, {_ranks(with_core)}")
     print(f"  in the slowest question, {slowest[0] * 1e3:.1f} ms: {slowest[1]}")
-    for index in range(GPUS):
-        shim.gpus[index]["utilization"] = 100
-    shim.write()
+    return _p99_ms(asked), _p99_ms(scraped), _p99_ms(with_core)
 
 
 Core = tuple[float, float]
@@ -135,9 +171,12 @@ def _where(pid: int, before: tuple[Core, Core]) -> str:
 
 
 def _ranks(seconds: list[float]) -> str:
-    ordered = sorted(seconds)
-    p99 = ordered[min(int(len(ordered) * 0.99), len(ordered) - 1)]
-    return f"p50 {ordered[len(ordered) // 2] * 1e3:.1f} ms, p99 {p99 * 1e3:.1f} ms"
+    middle = nearest_rank(sorted(seconds), 50)
+    return f"p50 {middle * 1e3:.1f} ms, p99 {_p99_ms(seconds):.1f} ms"
+
+
+def _p99_ms(seconds: list[float]) -> float:
+    return nearest_rank(sorted(seconds), 99) * 1e3
 
 
 def _nvitop(folder: Path) -> float | None:
