@@ -33,6 +33,8 @@ from pfid.wire.stored import Change
 
 RETRY_S: Final = 1.0
 WRITE_BACK_S: Final = 2.0
+ASKED_S: Final = 16.0
+"""While nothing is written the file is asked so often whether it still answers."""
 T = TypeVar("T")
 
 
@@ -44,11 +46,13 @@ class StoreEvents:
         committed: number of the last change set that is on disk.
         trouble: why nothing can be written, "" once it can again.
         reset: the file was found corrupt while running; everything must be written again.
+        answers: the file was asked, and it is there still.
     """
 
     committed: Callable[[int], None]
     trouble: Callable[[str], None]
     reset: Callable[[str], None]
+    answers: Callable[[], None] = lambda: None
 
 
 class Store:
@@ -93,11 +97,22 @@ class Store:
 
     def _look_after(self) -> None:
         """Beside the writer: write sqlite's log back, and see whether the file is damaged."""
+        asked_s = 0.0
         while not self._over.wait(WRITE_BACK_S):
+            if (now_s := time.monotonic()) - asked_s >= ASKED_S:
+                asked_s = now_s
+                self.ask(_version, self._answered)
             if self._file.local:
                 write_back(self._file)
             if self._damage.due():
                 self._look_for_damage()
+
+    def _answered(self, version: int | None) -> None:
+        """The file was read, and the last thing written to it was taken."""
+        if version is None or self._pending:  # what waits is tried again, and says how that went
+            return
+        self._say("")
+        self._events.answers()
 
     def _look_for_damage(self) -> None:
         if not self._file.local:  # the writer has the file to itself
@@ -255,6 +270,12 @@ class Store:
             threading.__excepthook__(threading.ExceptHookArgs(said))
             found = None
         deliver(found)
+
+
+def _version(db: sqlite3.Connection) -> int:
+    """What only the file itself can answer."""
+    (found,) = db.execute("PRAGMA schema_version").fetchone()
+    return int(found)
 
 
 def _nothing(_: object) -> None:

@@ -21,7 +21,7 @@ from pfid.adapters.process_table import ProcessTable
 from pfid.adapters.revision import running_version
 from pfid.adapters.run_history import RunHistory
 from pfid.adapters.scheduler import Scheduler
-from pfid.adapters.store import Store, StoreEvents
+from pfid.adapters.store import ASKED_S, Store, StoreEvents
 from pfid.adapters.store_file import StateFile
 from pfid.adapters.systemd_notify import (
     SystemdNotify,
@@ -74,7 +74,7 @@ SWITCH_S: Final = 0.0001
 GC_YOUNG, GC_MIDDLE, GC_OLD = 20_000, 20, 1_000_000
 ENGINE_UNUSED_S: Final = 60.0
 ENGINE_LINGER_S: Final = 10.0
-_SAMPLERS: Final = {"proc": 5.0, "steps": 1.0}
+_SAMPLERS: Final = {"proc": 5.0, "steps": 1.0, "disk": ASKED_S}
 
 
 class BrokenError(PfidError):
@@ -322,6 +322,7 @@ def _store_events(post: Callable[[Message], None]) -> StoreEvents:
         committed=lambda number: post(Committed(number=number)),
         trouble=lambda problem: post(StoreTrouble(problem=problem)),
         reset=lambda problem: post(StoreReset(problem=problem)),
+        answers=lambda: post(Committed(number=0)),  # nothing more than is known
     )
 
 

@@ -49,6 +49,8 @@ AGAIN_AFTER_S: Final = 10.0
 """What was due and could not be done is tried again: a run is never left unjudged or unended."""
 """Work that is due is cut off after this, so that what it changed gets written."""
 IDLE_S: Final = 5.0
+DISK: Final = "disk"
+"""What the state on disk is called among the sources of facts."""
 BREATH_S: Final = 0.003
 """After news the loop rests so long at the most until they are on disk, ..."""
 ANSWER_S: Final = 0.0005
@@ -265,6 +267,8 @@ class Loop:
 
     def _store_trouble(self, problem: str) -> None:
         self._core.store_problem = problem
+        if problem:
+            self._core.sampled(DISK, error=True)
         self._core.snapshot_stale = self._core.urgent = True
         if problem:
             for promise in self._parts.ledger.break_promises():
@@ -273,6 +277,7 @@ class Loop:
         self._core.ports.log.say(level, "state on disk", problem=problem or "written again")
 
     def _committed(self, message: Committed) -> None:
+        self._core.sampled(DISK)
         self._breath_ends_s = min(self._breath_ends_s, self._core.monotonic_s() + ANSWER_S)
         kept, last_event = self._parts.ledger.committed(message.number)
         for promise in kept:

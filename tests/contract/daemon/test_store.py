@@ -6,9 +6,11 @@ import queue
 import shutil
 import sqlite3
 import threading
+from dataclasses import replace
 
 import pytest
 
+from pfid.adapters import store as store_module
 from pfid.adapters import store_queries
 from pfid.adapters.store import Store, StoreEvents
 from pfid.adapters.store_file import StateFile, open_state
@@ -46,6 +48,35 @@ def told():
 @pytest.fixture
 def file(tmp_path):
     return StateFile(path=tmp_path / "pfid.sqlite")
+
+
+def test_the_file_is_asked_now_and_then_and_answers_while_it_can_be_read_and_written(
+    file, told, monkeypatch
+):
+    monkeypatch.setattr(store_module, "WRITE_BACK_S", 0.01)
+    monkeypatch.setattr(store_module, "ASKED_S", 0.0)
+    answered = threading.Semaphore(0)
+    store = Store(file, replace(told.events, answers=answered.release))
+    store.start()
+    assert answered.acquire(timeout=60)
+    assert answered.acquire(timeout=60), "and again"
+    store.ask(lambda db: db.execute("nonsense"), lambda _: None)
+    kind, said = told.next()
+    assert (kind, "cannot read" in str(said)) == ("trouble", True)
+    assert told.next() == ("trouble", ""), "it could be read since"
+    other = sqlite3.connect(file.path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    store.submit([run_row()])
+    kind, said = told.next()
+    assert (kind, "locked" in str(said)) == ("trouble", True)
+    while answered.acquire(blocking=False):
+        pass
+    assert not answered.acquire(timeout=0.3), "it can be read, and takes nothing"
+    other.execute("ROLLBACK")
+    other.close()
+    assert [told.next(), told.next()] == [("trouble", ""), ("committed", 1)]
+    assert answered.acquire(timeout=60)
+    store.close()
 
 
 def run_row(body: bytes | None = None) -> PutRun:
@@ -234,8 +265,10 @@ def filled(file, told, rows=200):
     while told.next() != ("committed", number):
         pass
     done: queue.Queue[object] = queue.Queue()
-    store.ask(lambda db: db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall(), done.put)
-    done.get(timeout=20)
+    busy = True
+    while busy:  # with whoever writes the log back beside it
+        store.ask(lambda db: db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone(), done.put)
+        busy = done.get(timeout=60)[0] != 0
     return store, done
 
 

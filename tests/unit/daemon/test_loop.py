@@ -40,6 +40,7 @@ from pfid.domain.gate import Gate, GateState, ProvenTo
 from pfid.domain.identity import Identified
 from pfid.domain.outcome import Outcome
 from pfid.domain.run import EndKind
+from pfid.domain.snapshot import SamplerView
 from pfid.domain.step import StepClock, StepEvent
 from pfid.domain.transition import Transition
 from pfid.domain.verdict import Entity, EntityKind, Verdict
@@ -725,6 +726,19 @@ def test_into_a_new_state_file_goes_all_that_is_known_events_included(world):
     assert (put.event_id, put.subject, put.uid, put.synthetic) == (7, "n-1", 1000, False)
     assert unpack(put.body, Transition) == event.transition
     assert ("critical", "state file corrupt") in world.said
+
+
+def test_the_disk_is_a_source_of_facts_that_answers_or_does_not(world):
+    world.core.samplers["disk"] = SamplerView(name="disk", interval_s=16.0, last_success_s=None)
+    world.turn(Committed(number=0))
+    answered_s = world.core.samplers["disk"].last_success_s
+    assert answered_s == world.clock.wall
+    world.turn(StoreTrouble(problem="disk full"), seconds=60.0)
+    shown = world.core.samplers["disk"]
+    assert (shown.last_success_s, shown.errors) == (answered_s, 1)
+    world.turn(StoreTrouble(problem=""), Committed(number=0), seconds=60.0)
+    shown = world.core.samplers["disk"]
+    assert (shown.last_success_s, shown.errors) == (world.clock.wall, 1)
 
 
 def test_how_long_a_live_drill_took_to_be_seen_is_told(world):
