@@ -13,7 +13,6 @@ from typing import Final
 from urllib.parse import quote
 
 from pfid.adapters.store_queries import events_after
-from pfid.analysis.step_statistics import StepStatistics
 from pfid.domain.errors import StateError
 from pfid.domain.gpu_past import GpuPast
 from pfid.domain.run import RunState
@@ -23,6 +22,7 @@ from pfid.domain.verdict import Entity
 from pfid.policy.standing import unwatched
 from pfid.wire.snapshots import Event
 from pfid.wire.stored import RunBody, StepsBody, unpack
+from pfid.wire.stored_views import gpus_of, run_view
 
 EVENTS_MAX: Final = 100_000
 _LOCK_WAIT_S: Final = 0.2
@@ -57,7 +57,7 @@ def read_ended(path: Path) -> EndedState:
             stored = events_after(db, after_id=0, subject=None, synthetic=False, limit=EVENTS_MAX)
     except sqlite3.Error as error:
         raise StateError(f"{path} cannot be read: {error}") from error
-    runs = tuple(_view(body, kept) for body, kept in rows)
+    runs = tuple(run_view(body, kept) for body, kept in rows)
     events = tuple(Event(id=e.event_id, transition=e.transition) for e in stored)
     last = _last(events)
     open_ended = {view.run.run_id for view in runs if view.state is RunState.LOST}
@@ -67,7 +67,7 @@ def read_ended(path: Path) -> EndedState:
         verdicts=tuple(unwatched(v) if v.entity.id in open_ended else v for v in verdicts),
         events=events,
         evidence={t.check: list(t.verdict.evidence) for t in last if t.verdict.evidence},
-        gpus={body.run.run_id: _gpus(body, kept) for body, kept in rows},
+        gpus={body.run.run_id: gpus_of(body, kept) for body, kept in rows},
     )
 
 
@@ -87,27 +87,6 @@ def is_locked(lock: Path, table: Path = Path("/proc/locks")) -> bool:
 
 def _bodies(run: bytes, steps: bytes | None) -> tuple[RunBody, StepsBody | None]:
     return unpack(run, RunBody), None if steps is None else unpack(steps, StepsBody)
-
-
-def _gpus(body: RunBody, kept: StepsBody | None) -> tuple[GpuPast, ...]:
-    return body.gpus or (() if kept is None else kept.gpus)
-
-
-def _view(body: RunBody, kept: StepsBody | None) -> RunView:
-    statistics = StepStatistics() if kept is None else StepStatistics.restore(kept.statistics)
-    return RunView(
-        run=body.run,
-        state=RunState.LOST if body.end is None else body.state,
-        end=body.end,
-        last_progress_at_s=body.last_progress_at_s,
-        steps_total=0 if kept is None else kept.progress.steps_seen,
-        last_index=None if kept is None else kept.progress.last_index,
-        step_clock=None if kept is None else kept.step_clock,
-        summary=statistics.summary(),
-        achieved=None if kept is None else kept.achieved,
-        optimizers=() if kept is None else kept.optimizers,
-        synthetic=body.synthetic,
-    )
 
 
 def _last(events: tuple[Event, ...]) -> list[Transition]:

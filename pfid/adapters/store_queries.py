@@ -135,10 +135,10 @@ def events_after(
     return _events(db.execute(sql, (*values, limit)).fetchall(), [])
 
 
-def stored_run(db: sqlite3.Connection, run_id: str) -> RunBody | None:
-    """One run, however long ago it ended."""
+def stored_run(db: sqlite3.Connection, run_id: str) -> StoredRun | None:
+    """One run, however long ago it ended; of one that cannot be read nothing is known."""
     row = db.execute("SELECT body FROM runs WHERE run_id = ?", (run_id,)).fetchone()
-    return None if row is None else unpack(row[0], RunBody)
+    return None if row is None else _run(db, run_id, row[0], [])
 
 
 class _Left(msgspec.Struct, frozen=True):

@@ -7,7 +7,6 @@ import msgspec
 from pfid.wire.stored import (
     Change,
     DropGpu,
-    DropSteps,
     DropStreams,
     Expire,
     PutEvent,
@@ -59,8 +58,6 @@ def statements(change: Change) -> list[Statement]:
         return [(put, msgspec.structs.astuple(change))]
     if isinstance(change, DropStreams):
         return [("DELETE FROM streams WHERE run_id = ?", (change.run_id,))]
-    if isinstance(change, DropSteps):
-        return [("DELETE FROM steps WHERE run_id = ?", (change.run_id,))]
     if isinstance(change, DropGpu):
         return [("DELETE FROM gpus WHERE uuid = ?", (change.uuid,))]
     if isinstance(change, Expire):
@@ -73,7 +70,7 @@ def key(change: Change) -> tuple[Any, ...]:
     if isinstance(change, PutEvent):  # of all the most, and somebody waits for them
         return ("PutEvent", change.event_id)
     match change:
-        case PutRun(run_id=r) | PutSteps(run_id=r) | DropStreams(run_id=r) | DropSteps(run_id=r):
+        case PutRun(run_id=r) | PutSteps(run_id=r) | DropStreams(run_id=r):
             return (type(change).__name__, r)
         case PutStream(run_id=r, ordinal=o):
             return ("PutStream", r, o)

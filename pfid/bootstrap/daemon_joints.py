@@ -25,7 +25,7 @@ from pfid.policy.baseline import EarlierRun
 from pfid.spec.world import World
 from pfid.wire.control import Request
 from pfid.wire.reader import Order, decode_report, encode
-from pfid.wire.stored import Change, RunBody, StoredEvent
+from pfid.wire.stored import Change, StoredEvent, StoredRun
 from pfid.workers.admission import Admission
 
 READER_MODULE: Final = "pfid.workers.log_reader"
@@ -72,13 +72,13 @@ class StoreJoint:
         self._store.ask(query, deliver)
 
     def find_run(
-        self, deliver: Callable[[RunBody | None, tuple[StoredEvent, ...]], None], run_id: str
+        self, deliver: Callable[[StoredRun | None, tuple[StoredEvent, ...]], None], run_id: str
     ) -> None:
         """Read one run and its events."""
 
         def query(
             db: sqlite3.Connection,
-        ) -> tuple[RunBody | None, tuple[StoredEvent, ...]]:
+        ) -> tuple[StoredRun | None, tuple[StoredEvent, ...]]:
             events = store_queries.events_after(
                 db, after_id=0, subject=run_id, synthetic=True, limit=OLD_RUN_EVENTS_MAX
             )

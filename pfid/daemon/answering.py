@@ -7,16 +7,17 @@ from typing import Any, Final
 
 from pfid.daemon.core import Core, public
 from pfid.daemon.ledger import gpu_pasts
+from pfid.daemon.long_ended import evidence, last_evidence, last_verdicts
 from pfid.daemon.messages import Asked, EventsFound, OldRunFound
 from pfid.daemon.publishing import Publishing
 from pfid.daemon.refusal import ROOT_UID, RefusalError
 from pfid.daemon.tracked import TrackedRun
 from pfid.domain.names import RunId
 from pfid.domain.run import OperatorStop
-from pfid.domain.snapshot import RunView
 from pfid.domain.transition import Origin
 from pfid.wire.control import EventsReply, GetEvents, GetRun, RunReply
 from pfid.wire.stored import StoredEvent
+from pfid.wire.stored_views import gpus_of, run_view
 
 EVENTS_MAX: Final = 10_000
 WAIT_MAX_S: Final = 300.0
@@ -74,8 +75,8 @@ class Answering:
     def _ask_store(self, asked: Asked, run_id: str) -> None:
         core = self._core
         core.ports.store.find_run(
-            lambda body, events: core.post(
-                OldRunFound(conn=asked.conn, uid=asked.uid, run_id=run_id, body=body, events=events)
+            lambda run, events: core.post(
+                OldRunFound(conn=asked.conn, uid=asked.uid, run_id=run_id, found=run, events=events)
             ),
             run_id,
         )
@@ -86,24 +87,17 @@ class Answering:
         Raises:
             RefusalError: if nobody knows it.
         """
-        if found.body is None:
+        if found.found is None:
             raise RefusalError("no_such_run", f"no run {found.run_id[:63]!r} is known here")
-        body = found.body
+        body, steps = found.found.body, found.found.steps
         private = found.uid in {ROOT_UID, body.run.uid}
-        view = RunView(
-            run=body.run,
-            state=body.state,
-            end=body.end,
-            last_progress_at_s=body.last_progress_at_s,
-            synthetic=body.synthetic,
-        )
         return RunReply(
-            run=view,
-            verdicts=[],
+            run=run_view(body, steps),
+            verdicts=last_verdicts(body, self._core.checks),
             events=shown(found.events),
-            evidence={} if private else None,
+            evidence=last_evidence(body) if private else None,
             stop=_stop(body.stop, private=private),
-            gpus=body.gpus,
+            gpus=gpus_of(body, steps),
         )
 
     def events(self, asked: Asked, request: GetEvents) -> EventsReply | None:
@@ -214,11 +208,7 @@ def shown(events: Iterable[StoredEvent], uid: int | None = None) -> list[dict[st
 
 
 def _evidence(run: TrackedRun) -> dict[str, list[str]]:
-    return {
-        name: list(judged.settling.settled.evidence)
-        for name, judged in run.judged.items()
-        if judged.settling.settled is not None and judged.settling.settled.evidence
-    }
+    return evidence((name, judged.settling) for name, judged in run.judged.items())
 
 
 def _stop(stop: OperatorStop | None, *, private: bool) -> OperatorStop | None:

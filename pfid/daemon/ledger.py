@@ -15,7 +15,6 @@ from pfid.daemon.tracked import Judged, Stream, TrackedRun
 from pfid.domain.gpu_past import GpuPast
 from pfid.wire.control import Reply
 from pfid.wire.stored import (
-    DropSteps,
     DropStreams,
     Expire,
     PutGpu,
@@ -133,8 +132,9 @@ class Ledger:
         self._core.changes += [put_event(event) for event in self._core.events]
 
     def forget(self, run: TrackedRun) -> None:
-        """The run has left the page; its events and its end stay."""
-        self._core.changes.append(DropSteps(run_id=run.run_id))
+        """The run has left the page; its end, its verdicts and figures of its steps stay."""
+        run.steps_dirty = True
+        self._write(run)
 
     def expire(self) -> None:
         """Apply retention."""

@@ -8,7 +8,7 @@ from pfid.spec.ports.gpus import SamplerProblem
 from pfid.wire.control import Request
 from pfid.wire.gpu import Report as GpuReport
 from pfid.wire.reader import Report
-from pfid.wire.stored import RunBody, StoredEvent
+from pfid.wire.stored import StoredEvent, StoredRun
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +99,7 @@ class OldRunFound:
     conn: int
     uid: int
     run_id: str
-    body: RunBody | None
+    found: StoredRun | None
     events: tuple[StoredEvent, ...]
 
 

@@ -11,7 +11,7 @@ from pfid.policy.baseline import EarlierRun
 from pfid.spec.ports.clock import ClockPort
 from pfid.wire.control import Reply
 from pfid.wire.reader import Order
-from pfid.wire.stored import Change, RunBody, StoredEvent
+from pfid.wire.stored import Change, StoredEvent, StoredRun
 
 
 class Inbox(Protocol):
@@ -201,7 +201,7 @@ class StorePort(Protocol):
 
     def find_run(
         self,
-        deliver: Callable[[RunBody | None, tuple[StoredEvent, ...]], None],
+        deliver: Callable[[StoredRun | None, tuple[StoredEvent, ...]], None],
         run_id: str,
     ) -> None:
         """Read one run and its events."""

@@ -135,12 +135,6 @@ class PutSteps(_Body, frozen=True, kw_only=True):
     body: bytes
 
 
-class DropSteps(_Body, frozen=True, kw_only=True):
-    """Forget the steps of a run that has left the page; its end and its events stay."""
-
-    run_id: str
-
-
 class GpuBody(_Body, frozen=True, kw_only=True):
     """A GPU that was seen on this box.
 
@@ -204,21 +198,12 @@ class Expire(_Body, frozen=True, kw_only=True):
 
 
 Change = (
-    PutRun
-    | PutStream
-    | PutSteps
-    | PutSettling
-    | PutEvent
-    | PutGpu
-    | DropStreams
-    | DropSteps
-    | DropGpu
-    | Expire
+    PutRun | PutStream | PutSteps | PutSettling | PutEvent | PutGpu | DropStreams | DropGpu | Expire
 )
 
 
 class StoredRun(_Body, frozen=True, kw_only=True):
-    """A run that had not ended when the daemon last wrote, with all that belongs to it."""
+    """A run with all that belongs to it."""
 
     body: RunBody
     streams: dict[int, StreamBody]
