@@ -106,20 +106,21 @@ class SourceColumn:
         return self._tally.sources()
 
 
-def gather_values(items: Items, column: Column) -> None:
-    """Gather items that are themselves the values.
+def gather_values(items: Items, column: Column, field: str | None = None) -> None:
+    """Gather items that are themselves the values, those of ``field`` where they are a column.
 
     Raises:
         LengthsError: for one that is malformed.
     """
     decoder = items.decoder(column.kind(items.first))
+    inside = f" in {field!r}" if field else ""
     taken = 0
     for piece in items.pieces():
         try:
             block = column.coded(items.typed(piece, decoder))
         except _NOT_ALIKE:
             values = items.plain(piece, taken)
-            block = column.coded_singly((f"{items.unit} {n}", value) for n, value in values)
+            block = column.coded_singly((f"{items.unit} {n}{inside}", v) for n, v in values)
         column.add(block)
         taken += len(block)
 

@@ -103,7 +103,7 @@ def _gather(document: Document, wanted: list[tuple[str, Column]]) -> None:
         written = document.columns[name]
         if not written.startswith(b"["):
             raise LengthsError(f"column {name!r} is {shown(msgspec.json.decode(written))}, no list")
-        gather_values(_elements(written), column)
+        gather_values(_elements(written), column, name)
 
 
 def _record(document: Document) -> dict[str, Any] | None:
