@@ -4,7 +4,8 @@ Zero for every item is what a probe says that found nothing, and what a probe sa
 fire; nothing in the number tells which (playbook 4.6.2). The same holds for a metric that is equal
 in both arms, and for one that is the same for every input: that is not measuring. Each of them is
 unknown until the function behind it was driven with inputs whose answers are known: identical
-texts, half verbatim, unrelated, empty.
+texts, half verbatim, unrelated, empty. That it is the function behind it is shown by the records:
+driven over their outputs it gives their scores.
 
 Blind spot: a function that answers these rightly and was given other things in the evaluation (the
 wrong field, truncated outputs). Metrics that are neither zero nor equal nor constant are not asked
@@ -16,12 +17,11 @@ run again. Where a null is merely not earned, name the function under
 measured on this axis, never as a difference of zero.
 """
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from math import isclose
 from typing import Any, Final
 
+from pfid.analysis.null_metrics import Null, could_show, nulls_of
 from pfid.spec import (
     Answers,
     AnyCheck,
@@ -39,7 +39,7 @@ from pfid.spec import (
 )
 from pfid.spec.fakes_results import arm, record, result_facts, result_world
 from pfid.spec.ports.known_answers import DrivenMetric, KnownAnswer, KnownAnswersFacts
-from pfid.spec.ports.results import Arm, ResultFacts
+from pfid.spec.ports.results import Arm
 from pfid.spec.python_answers import PYTHON_ANSWERS, python_controls
 
 ANSWERS: Final = Answers(
@@ -59,14 +59,20 @@ ANSWERS: Final = Answers(
             Outcome.UNKNOWN,
             "no input of a metric has an answer other than its null",
         ),
+        "not_its_own": (
+            Outcome.UNKNOWN,
+            "the function of a null gives other scores than the records hold: it did not make them",
+        ),
+        "function_untied": (
+            Outcome.UNKNOWN,
+            "nothing shows that the function of a null is the one that made its scores",
+        ),
         "no_answer": (Outcome.UNKNOWN, "a metric answered what is no number"),
         "metric_missing": (Outcome.UNKNOWN, "no record has a value of a metric that is named"),
         "no_scores": (Outcome.NOT_APPLICABLE, "the records hold no scores"),
         **PYTHON_ANSWERS,
     }
 )
-NULL_ITEMS_MIN: Final = 2
-"""One item alone cannot be told from a constant."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +87,8 @@ class Seen:
         problem: of the first function that could not be driven.
         wrong: answers that are not what is known.
         constant: functions that answer the same for all.
+        foreign: driven nulls whose function gives other scores than the records hold.
+        untied: driven nulls of whose function nothing shows that it made their scores.
         toothless: driven nulls of which no input could have shown otherwise.
         said: each of them in words.
     """
@@ -93,16 +101,9 @@ class Seen:
     wrong: int
     constant: int
     toothless: int
+    foreign: int
+    untied: int
     said: tuple[str, ...] = reported(default=())
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Null:
-    """A metric that says nothing: how, and which one value it has, if it has but one."""
-
-    metric: str
-    how: str
-    value: float | None
 
 
 def observe(world: World) -> Seen:
@@ -113,10 +114,10 @@ def observe(world: World) -> Seen:
     names = {name for held in arms for r in held.records for name, v in r.scores.items()
              if v is not None}  # fmt: skip
     unscored = {name for held in arms for r in held.records for name in r.scores} - names
-    nulls = [null for name in sorted(names) for null in _nulls(facts, name)]
+    nulls = [null for name in sorted(names) for null in nulls_of(facts, name)]
     metrics = {null.metric for null in nulls}
     answered = [one for one in driven.values() if one.answers]
-    toothless = [n for n in nulls if n.metric in driven and not _could_show(driven[n.metric], n)]
+    toothless = [n for n in nulls if n.metric in driven and not could_show(driven[n.metric], n)]
     return Seen(
         metrics=len(names | set(driven) | unscored),
         nulls=len(metrics),
@@ -127,6 +128,8 @@ def observe(world: World) -> Seen:
         constant=sum(len(a) > 1 and len({x.answer for x in a}) == 1
                      for a in (one.answers for one in answered)),
         toothless=len({null.metric for null in toothless}),
+        foreign=_owned(metrics, driven, "other"),
+        untied=_owned(metrics, driven, "untied"),
         said=(
             *(f"{name}: not one record has a score" for name in sorted(unscored - set(driven))),
             *_said(nulls, driven, names),
@@ -134,64 +137,17 @@ def observe(world: World) -> Seen:
     )  # fmt: skip
 
 
-def _nulls(facts: ResultFacts, name: str) -> Iterator[_Null]:
-    """Every way in which a metric says nothing: in all, and in a family."""
-    here = _values(facts.candidate, name)
-    there = _values(facts.baseline, name) if facts.baseline is not None else {}
-    whole = [value for values in here.values() for value in values]
-    other = [value for values in there.values() for value in values]
-    one, base = _only(whole), _only(other)
-    if one is not None:
-        yield _Null(metric=name, how=_constant(one), value=one)
-    elif whole and other and isclose(_mean(whole), _mean(other), rel_tol=1e-12, abs_tol=1e-12):
-        yield _Null(metric=name, how=f"{_mean(whole):g} in both arms", value=None)
-    if base is not None and base != one:
-        yield _Null(metric=name, how=f"{_constant(base)} of the baseline", value=base)
-    for family, values in here.items():
-        same = _only(values + there.get(family, []))
-        if one is None and same is not None and len(here) > 1:
-            how = f"{same:g} for every item of {family or 'prompts without a family'}: not measured"
-            yield _Null(metric=name, how=how, value=same)
+def _owned(metrics: Iterable[str], driven: Mapping[str, DrivenMetric], own: str) -> int:
+    held = [driven[name] for name in metrics if name in driven]
+    return sum(one.own == own and not one.problem for one in held)
 
 
-def _constant(value: float) -> str:
-    return "zero for every item" if value == 0 else f"{value:g} for every item"
-
-
-def _values(held: Arm, name: str) -> dict[str, list[float]]:
-    found: dict[str, list[float]] = defaultdict(list)
-    for one in held.records:
-        value = one.scores.get(name)
-        if value is not None:
-            found[one.family].append(value)
-    return found
-
-
-def _only(values: list[float]) -> float | None:
-    """The one value that all have; a zero counts as one however few there are."""
-    if not values or len(set(values)) > 1:
-        return None
-    return values[0] if len(values) >= NULL_ITEMS_MIN or values[0] == 0 else None
-
-
-def _mean(values: list[float]) -> float:
-    return sum(values) / len(values)
-
-
-def _could_show(driven: DrivenMetric, null: _Null) -> bool:
-    """Whether an input has a right answer that is not the null, and another has another."""
-    if driven.problem:
-        return True  # that is said by itself
-    if null.value is not None:
-        return any(not a.low <= null.value <= a.high for a in driven.answers)
-    lows, highs = [a.low for a in driven.answers], [a.high for a in driven.answers]
-    return bool(lows) and max(lows) > min(highs)
-
-
-def _said(nulls: list[_Null], driven: dict[str, DrivenMetric], names: set[str]) -> Iterator[str]:
+def _said(nulls: list[Null], driven: dict[str, DrivenMetric], names: set[str]) -> Iterator[str]:
     for null in nulls:
         one = driven.get(null.metric)
         earned = "its function was driven" if one is not None and one.answers else "not earned"
+        if one is not None and one.answers and one.own != "tied":
+            earned = "a function was driven that is not shown to be its own"
         yield f"{null.metric}: {null.how}; {earned}"
     for one in driven.values():
         if one.metric not in names:
@@ -214,6 +170,8 @@ def judge(seen: Seen, _: NoLimits) -> Verdict:
         ("metric_missing", seen.missing > 0),
         ("null_not_earned", seen.unearned > 0),
         ("control_proves_nothing", seen.toothless > 0),
+        ("not_its_own", seen.foreign > 0),
+        ("function_untied", seen.untied > 0),
         ("nulls_earned", seen.nulls > 0),
     )
     code = next((code for code, holds in doubts if holds), "no_nulls")
@@ -242,6 +200,10 @@ def controls(_: NoLimits) -> Iterable[Control]:
         ("asked about nothing", "control_proves_nothing", (0.0,) * 72,
          (replace(fine, answers=fine.answers[2:3]),)),
         ("not asked at all", "control_proves_nothing", (0.0,) * 72, (replace(fine, answers=()),)),
+        ("another metric's function", "not_its_own", (0.0,) * 72, (replace(fine, own="other"),)),
+        ("records to tell by are missing", "function_untied", (0.0,) * 72,
+         (replace(fine, own="untied"),)),
+        ("untied and no null", "no_nulls", (0.1, 0.2), (replace(fine, own="untied"),)),
         ("no number", "no_answer", (0.0,) * 72, (replace(fine, answers=(), problem="no_answer"),)),
         ("of another evaluation", "metric_missing", (0.1, 0.2),
          (fine, replace(fine, metric="overlap_b"))),
@@ -283,7 +245,7 @@ def _driven() -> DrivenMetric:
     known = (("identical", 1.0, 1.0, 1.0), ("half", 0.2, 0.9, 0.6538), ("unrelated", 0.0, 0.0, 0.0),
              ("empty", 0.0, 0.0, 0.0))  # fmt: skip
     answers = tuple(KnownAnswer(kind=k, low=a, high=b, answer=c) for k, a, b, c in known)
-    return DrivenMetric(metric="overlap", function="control:overlap", answers=answers)
+    return DrivenMetric(metric="overlap", function="control:overlap", answers=answers, own="tied")
 
 
 def _world(scores: Any, driven: tuple[DrivenMetric, ...], base: Any = ()) -> World:

@@ -62,10 +62,14 @@ def ask(tmp_path):
     return Project(spec=spec, folder=tmp_path, state=tmp_path, environ=os.environ).ask
 
 
-def said(ask, function, *, scores=(0.0, 0.0), **more):
+BESIDE = {"reference": "nobody had seen the lamps before that evening"}
+
+
+def said(ask, function, *, scores=(0.0, 0.0), output="quite", of=None, passage="", **more):
     metric = NullMetric(metric="m", function=f"my_metrics:{function}", **more)
-    known = known_answers_facts(NullGate(metrics=[metric]), ask)
-    facts = result_facts(arm(record(i, scores={"m": v}) for i, v in enumerate(scores)))
+    records = [record(i, output, scores={"m": v}, **(of or BESIDE)) for i, v in enumerate(scores)]
+    known = known_answers_facts(NullGate(metrics=[metric]), ask, records, lambda: passage)
+    facts = result_facts(arm(records))
     return judge(observe(result_world(facts, known_answers=known)), NoLimits())
 
 
@@ -119,3 +123,41 @@ def test_inputs_of_ones_own_take_the_place_of_the_four(ask):
 
 def test_nothing_is_driven_where_nothing_is_named(ask):
     assert known_answers_facts(None, ask).metrics == ()
+
+
+LONG = "the harbour master kept a second ledger for ships"
+
+
+@pytest.mark.parametrize(
+    ("more", "reason"),
+    [
+        ({"of": {"reference": LONG}, "output": LONG}, "function_untied"),
+        ({"of": {"reference": LONG}, "output": LONG, "against": "reference"}, "not_its_own"),
+        ({"of": {"prompt": LONG}, "output": LONG, "against": "prompt"}, "not_its_own"),
+        ({"of": {"prompt": LONG}, "against": "prompt"}, "nulls_earned"),
+        ({"of": {"prompt": LONG}}, "nulls_earned"),
+        ({"of": {"prompt": ""}}, "function_untied"),
+        ({"of": {"prompt": ""}, "passage": LONG}, "nulls_earned"),
+        ({"of": {"prompt": ""}, "passage": LONG, "output": LONG}, "function_untied"),
+        ({"of": {"prompt": LONG}, "against": "reference"}, "function_untied"),
+        ({"of": {"reference": LONG}, "output": LONG, "scores": (1.0, 1.0)}, "nulls_earned"),
+    ],
+)
+def test_a_null_is_earned_by_the_function_that_gives_the_scores_alone(ask, more, reason):
+    """Any function that answers the four inputs rightly earned it once."""
+    assert said(ask, "longest_over", **more).reason == reason
+
+
+def test_what_it_gives_in_place_of_the_score_is_said(ask):
+    verdict = said(ask, "longest_over", of={"reference": LONG}, output=LONG, against="reference")
+    assert any("gives 1, and its record says 0" in line for line in verdict.evidence)
+
+
+def test_a_function_of_the_output_alone_is_known_by_it(ask, tmp_path):
+    (tmp_path / "my_metrics.py").write_text(
+        "def has_word(output):\n    return 1.0 * ('x' in output)\n"
+    )
+    inputs = [KnownInput(args=["x"], expect=1.0), KnownInput(args=["y"], expect=0.0)]
+    assert said(ask, "has_word", inputs=inputs, against="nothing").reason == "nulls_earned"
+    of_x = said(ask, "has_word", inputs=inputs, against="nothing", output="x")
+    assert of_x.reason == "not_its_own"

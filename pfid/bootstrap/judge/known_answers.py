@@ -1,10 +1,12 @@
 """The metrics of an evaluation, driven in the user's interpreter with what is known."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from pfid.bootstrap.judge.driving import Ask, NotDrivenError, driven
+from pfid.bootstrap.judge.metric_ties import Tie, ties, whose
 from pfid.spec.ports.known_answers import DrivenMetric, KnownAnswer, KnownAnswersFacts
+from pfid.spec.ports.results import ResultRecord
 from pfid.spec.result_gates.null_has_positive_control import KnownInput, NullGate, NullMetric
 
 TEXT: Final = (
@@ -21,32 +23,46 @@ HALF: Final = (0.05, 0.95)
 """Of the way from unrelated to identical: metrics count a half differently, none as all or none."""
 
 
-def known_answers_facts(gate: NullGate | None, ask: Ask) -> KnownAnswersFacts:
+def known_answers_facts(
+    gate: NullGate | None,
+    ask: Ask,
+    records: Sequence[ResultRecord] = (),
+    passage: Callable[[], str] = str,
+) -> KnownAnswersFacts:
     """Drive every metric that the spec names.
 
     Args:
         gate: of the spec.
         ask: the user's interpreter.
+        records: of the evaluation, whose scores the functions must give.
+        passage: text of the corpus; "" where there is none.
     """
     metrics = gate.metrics if gate is not None else []
-    return KnownAnswersFacts(metrics=tuple(_driven(metric, ask) for metric in metrics))
+    return KnownAnswersFacts(
+        metrics=tuple(_driven(metric, ask, ties(metric, records, passage)) for metric in metrics)
+    )
 
 
-def _driven(metric: NullMetric, ask: Ask) -> DrivenMetric:
+def _driven(metric: NullMetric, ask: Ask, tied: Sequence[Tie]) -> DrivenMetric:
     inputs = metric.inputs or list(_four(metric))
     calls = [{"args": one.args, "kwargs": one.kwargs} for one in inputs]
+    further = [{"args": args, "kwargs": {}} for tie in tied for args in tie.args]
     try:
-        answers = driven(metric.function, calls, ask, deadline_s=metric.deadline_s)
+        answers = driven(metric.function, [*calls, *further], ask, deadline_s=metric.deadline_s)
     except NotDrivenError as error:
         return _undriven(metric, error.problem, str(error))
-    strange = [f"{one.kind}: {a}" for one, a in zip(inputs, answers, strict=True)
+    known = answers[: len(calls)]
+    strange = [f"{one.kind}: {a}" for one, a in zip(inputs, known, strict=True)
                if isinstance(a, str)]  # fmt: skip
     if strange:
         return _undriven(metric, "no_answer", strange[0])
+    own, detail = whose(metric, tied, answers[len(calls) :])
     return DrivenMetric(
         metric=metric.metric,
         function=metric.function,
-        answers=tuple(_answers(metric, inputs, answers)),
+        detail=detail,
+        answers=tuple(_answers(metric, inputs, known)),
+        own=own,
     )
 
 

@@ -57,7 +57,14 @@ class Looking:
         from pfid.bootstrap.judge.known_answers import known_answers_facts
 
         gates = self._of.results.gates
-        return known_answers_facts(gates.null_has_positive_control, self._of.ask)
+        from pfid.bootstrap.judge.planted import corpus_passage
+
+        return known_answers_facts(
+            gates.null_has_positive_control,
+            self._of.ask,
+            self._of.results.candidate.records,
+            lambda: corpus_passage(gates.memorisation, self._of.folder),
+        )
 
     def _corpus_facts(self) -> CorpusFacts | None:
         from pfid.bootstrap.judge.corpus import corpus_facts

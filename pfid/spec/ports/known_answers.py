@@ -35,6 +35,8 @@ class DrivenMetric:
         problem: why it could not be driven, a code; "" if it could.
         detail: words about that; untrusted.
         answers: to each input.
+        own: ``tied`` if it gives the scores that the records hold, so that it is the metric's own;
+            ``other`` if it gives others; ``untied`` if the records hold nothing to tell by.
     """
 
     metric: str
@@ -42,6 +44,7 @@ class DrivenMetric:
     problem: str = ""
     detail: str = ""
     answers: tuple[KnownAnswer, ...] = ()
+    own: str = "untied"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

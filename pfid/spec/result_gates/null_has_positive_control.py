@@ -39,6 +39,8 @@ class NullMetric(Table, frozen=True, kw_only=True):
     Attributes:
         metric: as the records call it.
         function: ``module:function``, called in the spec's Python as ``function(output, against)``.
+        against: what of a record it takes beside the output, by which it is known for the one that
+            made the scores; ``nothing``: it takes the output alone; left out: whichever gives them.
         identical: what it answers for two identical texts.
         unrelated: what it answers for texts that share nothing, and for an empty one.
         tolerance: how far off an answer may be.
@@ -48,6 +50,7 @@ class NullMetric(Table, frozen=True, kw_only=True):
 
     metric: Named
     function: Annotated[str, Meta(pattern=r"\A[^\s:]+:[^\s:]+\Z", max_length=500)]
+    against: Literal["", "reference", "prompt", "corpus", "nothing"] = ""
     identical: float = 1.0
     unrelated: float = 0.0
     tolerance: Annotated[float, Meta(ge=0)] = 1e-6

@@ -33,7 +33,7 @@ def test_a_clean_zero_is_unknown_until_its_function_was_driven():
     zero = held([0.0] * 72)
     assert said(zero).reason == "null_not_earned"
     assert said(zero).evidence == ("m: zero for every item; not earned",)
-    verdict = said(zero, driven=[DrivenMetric(metric="m", answers=ANSWERS)])
+    verdict = said(zero, driven=[DrivenMetric(metric="m", answers=ANSWERS, own="tied")])
     assert verdict.reason == "nulls_earned"
     assert "m: half: 65.38" in verdict.evidence
 
@@ -87,15 +87,17 @@ def test_a_metric_that_scored_nobody_is_no_clean_evaluation():
     [
         ({"answers": ANSWERS[2:]}, "constant_answer"),
         ({"answers": ANSWERS[3:]}, "control_proves_nothing"),
+        ({"own": "other"}, "not_its_own"),
+        ({"own": "untied"}, "function_untied"),
         ({"answers": (), "problem": "no_answer", "detail": "nan is no finite number"}, "no_answer"),
     ],
 )
 def test_a_function_that_shows_nothing_earns_nothing(changed, reason):
-    driven = DrivenMetric(**{"metric": "m", "answers": ANSWERS, **changed})
+    driven = DrivenMetric(**{"metric": "m", "answers": ANSWERS, "own": "tied", **changed})
     assert said(held([0.0] * 4), driven=[driven]).reason == reason
 
 
 def test_a_constant_needs_an_answer_that_is_another():
-    driven = DrivenMetric(metric="m", answers=ANSWERS[:1] * 1)
+    driven = DrivenMetric(metric="m", answers=ANSWERS[:1] * 1, own="tied")
     assert said(held([100.0] * 9), driven=[driven]).reason == "control_proves_nothing"
     assert said(held([0.0] * 9), driven=[driven]).reason == "nulls_earned"
