@@ -1,6 +1,7 @@
 """The notifier's own process: told once, in order, again after a failure, on after a restart."""
 
 import contextlib
+import itertools
 import json
 import signal
 import socket
@@ -20,6 +21,7 @@ from pfid.adapters.store_schema import TABLES
 from pfid.domain.outcome import Outcome
 from pfid.domain.transition import Origin, Transition
 from pfid.domain.verdict import Entity, EntityKind, Figure, Verdict
+from pfid.policy.telling import wait_s
 from pfid.wire.notify import NotifyOrder, PluginPlaces
 from pfid.wire.stored import pack
 
@@ -60,6 +62,7 @@ class Hook(BaseHTTPRequestHandler):
 
     def do_POST(self):
         body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.server.at_s.append(time.monotonic())
         self.server.got.append((dict(self.headers), json.loads(body)))
         self.send_response(self.server.answers.pop(0) if self.server.answers else 200)
         self.send_header("Location", "http://127.0.0.1:9/elsewhere")
@@ -73,7 +76,7 @@ class Hook(BaseHTTPRequestHandler):
 @pytest.fixture
 def webhook():
     server = HTTPServer(("127.0.0.1", 0), Hook)
-    server.got, server.answers = [], []
+    server.got, server.at_s, server.answers = [], [], []
     server.url = f"http://127.0.0.1:{server.server_port}/hook"
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
@@ -175,6 +178,23 @@ def test_a_refused_notice_is_tried_again_and_keeps_its_place(
     assert ids(webhook) == [first, first, second]
     until("counted", lambda: process.counts()["webhook"] == (3, 1))
     assert process.said[0][0] == "webhook"
+
+
+def test_a_channel_that_refuses_is_asked_less_and_less_often_and_told_in_the_end(
+    notifier, state, webhook, tmp_path
+):
+    """Two refusals: between two tries passes the pause of so many failures."""
+    process = notifier(webhook=webhook.url)
+    following(tmp_path, "webhook")
+    webhook.answers[:] = [503] * 2
+    event = state.event()
+    told = lambda: json.loads((tmp_path / "told.json").read_text())["webhook"] == event  # noqa: E731
+    until("it is taken in the end", told, 120)
+    assert ids(webhook) == [event] * 3
+    pauses = [after - before for before, after in itertools.pairwise(webhook.at_s)]
+    for number, pause_s in enumerate(pauses, 1):
+        assert pause_s >= 0.9 * wait_s(number)
+    until("counted", lambda: process.counts()["webhook"] == (3, 2))
 
 
 def test_the_queue_survives_both_processes(notifier, state, webhook, tmp_path):
