@@ -4,6 +4,7 @@ Both come into an environment of their own (1 GB, once): they want other version
 of the tests use. PFID_EVAL_PYTHON names one that has them already.
 """
 
+import json
 import os
 import shutil
 import subprocess
@@ -14,13 +15,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from pfid_plugins.result.trip_point_outside_jitter import Limits, judge, observe
 
 from pfid.adapters import zip_member
 from pfid.adapters.result_files import Reader
 from pfid.adapters.result_places import files_of
 from pfid.bootstrap.judge.arms import read_arms
-from pfid.config.gates import GateSpec, Records
+from pfid.cli.entry import main
+from pfid.config.gates import GateSpec, Records, loads_gates
 from pfid.spec.fakes_results import result_facts, result_world
 
 ROOT = Path(__file__).parents[3]
@@ -89,6 +92,33 @@ def test_a_log_of_inspect_is_read_whole(inspected, form):
     assert log.instrument.scorer == "inspect_ai 0.3.285: exact, includes"
     assert log.instrument.decoding == '{"temperature": 0.5}'
     assert (log.instrument.max_tokens, log.instrument.seat) == (64, "mockllm")
+
+
+@pytest.mark.parametrize(
+    ("log", "found"),
+    [
+        (("inspected", "eval"), ("inspect", 6, {"capitals"})),
+        (("inspected", "json"), ("inspect", 6, {"capitals"})),
+        (("harness", "out"), ("lm_eval", 10, {"sums", "choices"})),
+    ],
+)
+def test_the_spec_that_init_writes_for_a_real_log_judges_it(
+    log, found, request, tmp_path, monkeypatch
+):
+    """The format is known by what stands in the log; how many there are is counted, not guessed."""
+    folder, (form, records, named) = request.getfixturevalue(log[0]) / log[1], found
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    wrote = CliRunner().invoke(main, ["judge", "--init", str(folder)])
+    assert wrote.exit_code == 0, wrote.output
+    assert f"{records} records" in wrote.stderr
+    spec = loads_gates((tmp_path / "GATES.toml").read_text())
+    assert spec.records.format == form
+    said = json.loads(CliRunner().invoke(main, ["judge", str(folder), "--json"]).stdout)
+    (complete,) = [v for v in said["verdicts"] if v["check"] == "records_complete"]
+    assert complete["reason"] == "records_complete"
+    assert (said["candidate"]["records"], said["candidate"]["bad"]) == (records, 0)
+    assert {family for family in named if family in wrote.stderr} == named
 
 
 def test_a_damaged_member_is_a_bad_record_and_the_others_are_read(inspected, tmp_path):
