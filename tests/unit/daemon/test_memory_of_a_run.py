@@ -2,6 +2,7 @@
 
 import gc
 import tracemalloc
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
 from types import SimpleNamespace
@@ -36,6 +37,7 @@ STEPS = EXACT_STEPS
 """As many as are kept one by one: then it is most."""
 BATCH_BYTES = 64 * 1024
 LIVING_BYTES, OVER_BYTES = 200 * 1024, 60 * 1024
+RELAUNCHES, RELAUNCHED_BYTES = 16, 8 * 1024
 
 
 def printed() -> bytes:
@@ -172,3 +174,36 @@ def test_a_run_of_any_length_keeps_no_more_than_was_said_and_one_that_is_over_li
         tracemalloc.stop()
     assert living <= LIVING_BYTES
     assert over <= OVER_BYTES
+
+
+@pytest.mark.full
+def test_nothing_is_kept_of_runs_relaunched_again_and_again_but_the_newest_events():
+    daemon = Daemon()
+    core = daemon.core
+    core.events, core.shown = deque(core.events, 20), deque(core.shown, 20)  # are full soon
+    text = printed()[:8_000]
+
+    def relaunched(times: int, stem: str) -> None:
+        for number in range(times):
+            run = daemon.run(f"{stem}-{number}", [(StreamKind.LOG, text)])
+            daemon.end(run)
+            daemon.finishing.leave(run)
+            daemon.flush()
+            daemon.ledger.committed(1)
+            while core.due.pop(float("inf")) is not None:
+                pass
+
+    relaunched(6, "warm")
+    gc.collect()
+    tracemalloc.start()
+    try:
+        relaunched(4, "first")
+        gc.collect()
+        before = tracemalloc.get_traced_memory()[0]
+        relaunched(RELAUNCHES, "again")
+        gc.collect()
+        more = tracemalloc.get_traced_memory()[0] - before
+    finally:
+        tracemalloc.stop()
+    assert (len(core.runs), len(core.streams), len(core.members)) == (0, 0, 0)
+    assert more <= RELAUNCHED_BYTES
