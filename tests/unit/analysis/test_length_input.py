@@ -5,7 +5,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pfid.analysis import json_items
@@ -144,16 +144,19 @@ def test_text_and_json_say_the_same(values):
     assert lengths("".join(json.dumps({"length": v}) + "\n" for v in values)) == values
 
 
+@settings(max_examples=40)
 @given(
     records=st.lists(
         st.tuples(st.integers(1, 9_999) | st.just([7, 7]), st.text(min_size=1) | st.integers()),
         min_size=2,
-        max_size=40,
+        max_size=15,
     ),
     piece=st.integers(1, 200),
 )
 def test_pieces_of_any_size_hold_the_same_records(records, piece):
-    rows = [{"id": {"n": [{}]}, "length": n, "source": source} for n, source in records]
+    # inside, too, something that looks like the next record
+    inner = [{"id": 1}, {"id": "a,"}]
+    rows = [{"id": inner, "length": n, "source": source} for n, source in records]
     wanted = [n if isinstance(n, int) else len(n) for n, _ in records]
     names = [str(source) for _, source in records]
     columns = {"length": [n for n, _ in records], "source": [source for _, source in records]}
@@ -171,7 +174,7 @@ def test_pieces_of_any_size_hold_the_same_records(records, piece):
             assert named(found.sources) == names
 
 
-@pytest.mark.parametrize("count", [1, 60_000])
+@pytest.mark.parametrize("count", [1, 40_000])
 @pytest.mark.parametrize("end", ["\n", "\n\n"])
 def test_a_line_is_numbered_as_an_editor_does(count, end):
     data = "\n" + f'{{"length": 3, "source": "a"}}{end}' * count + '{"length": "x"}'
@@ -182,9 +185,9 @@ def test_a_line_is_numbered_as_an_editor_does(count, end):
 
 def test_a_record_far_behind_is_named():
     for data in (
-        json.dumps([{"length": 3}] * 90_000 + [{"length": None}]),
-        json.dumps({"length": [3] * 900_000 + [None]}),
-        json.dumps([3] * 900_000 + [None]),
+        json.dumps([{"length": 3}] * 70_000 + [{"length": None}]),
+        json.dumps({"length": [3] * 400_000 + [None]}),
+        json.dumps([3] * 400_000 + [None]),
     ):
         number = data.count("3") + 1
         with pytest.raises(LengthsError, match=f"record {number}.*: nothing"):
