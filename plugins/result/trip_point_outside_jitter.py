@@ -7,7 +7,7 @@ spread; the two are never pooled, and what chance alone would make stands beside
 
 Blind spot: a jitter measured at one load says nothing about another. Three runs know a standard
 deviation poorly; more repeats know it better. An output cut to a few words hides whether a seed
-was taken.
+was taken, and so does one seed alone with fewer than ten items asked again: that is said.
 
 When it fires: move the trip point by the distance named, away from the rate; do not try to make the
 guard deterministic. If seeds were not taken, look whether the flag is handed on to the engine, and
@@ -20,7 +20,7 @@ from math import ceil, floor
 from typing import Final
 
 from pfid.analysis.rates import Count, spread
-from pfid.analysis.result_rates import seed_margin
+from pfid.analysis.result_rates import SINGLE_SEED_ITEMS_MIN, seed_margin
 from pfid.analysis.trip_points import counted, pp, words_of
 from pfid.spec import (
     Answers,
@@ -122,8 +122,17 @@ def observe(world: World) -> Seen:
         seed_margin=1.0 if margin is None else margin,
         left_out=max((p.left_out.rate for p in known), default=0.0),
         figures=nearest.figures if nearest is not None else {},
-        said=tuple(words_of(p) for p in points),
+        said=(*(words_of(p) for p in points), *_untold(records, margin)),
     )
+
+
+def _untold(records: Iterable[ResultRecord], margin: float | None) -> Iterable[str]:
+    """That nothing tells whether seeds were taken is said, where records name any."""
+    if margin is None and any(one.seed is not None for one in records):
+        yield (
+            "whether the seed was taken cannot be told: it needs items answered under two seeds, "
+            f"or {SINGLE_SEED_ITEMS_MIN} of them again under one"
+        )
 
 
 def judge(seen: Seen, limits: Limits) -> Verdict:

@@ -135,6 +135,15 @@ def test_seeds_that_were_not_taken_are_said_without_a_trip_point():
     assert judge(observe(result_world(facts)), Limits()).reason == "not_configured"
 
 
+def test_that_too_few_items_tell_of_seeds_is_said():
+    few = [record(i, f"{r} word {i}", seed=1, repeat=r, scores={"m": float(i < 2)})
+           for r in range(3) for i in range(9)]  # fmt: skip
+    assert any("cannot be told" in line for line in said(few, 0.9).evidence)
+    assert not any("cannot be told" in line for line in said(runs(PLAYBOOK), 0.9).evidence)
+    unseeded = [record(i, scores={"m": 1.0}) for i in range(9)]
+    assert not any("cannot be told" in line for line in said(unseeded, 0.9).evidence)
+
+
 def test_scores_that_are_no_shares_have_no_interval():
     records = [record(i, f"{i}{r}", seed=1, repeat=r, scores={"m": 7.5 + r}) for r in range(3)
                for i in range(4)]  # fmt: skip
