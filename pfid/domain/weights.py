@@ -23,6 +23,7 @@ class Weights:
         has_head: whether an output head of its own is among the tensors; None if not listed.
         vision_linears: matrices of vision or audio modules that an adapter on every linear
             module would reach; None if tensors are not listed.
+        tower_modules: those modules by path, each number in it a ``#``, and how many there are.
         mtp_tensors: tensors of heads that predict further tokens; None if not listed.
         text_prefix: longest prefix of the decoder's layers (``model.language_model.layers``).
         norms: norms of a decoder layer beside those of heads; None if tensors are not listed.
@@ -48,6 +49,7 @@ class Weights:
     on_disk: int = 0
     has_head: bool | None = None
     vision_linears: int | None = None
+    tower_modules: tuple[tuple[str, int], ...] = ()
     mtp_tensors: int | None = None
     text_prefix: str = ""
     norms: int | None = None

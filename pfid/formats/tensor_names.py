@@ -19,6 +19,7 @@ _INSIDE: Final = re.compile(r"(?:mamba|mixer|linear_attn|ssm|conv)\.\w*norm|_a_(
 _JOINED: Final = re.compile(r"\.(?:qkv_proj|query_key_value|c_attn|Wqkv|W_pack|qkv)\.weight$")
 _BEHIND: Final = re.compile(r"post_?(?:feedforward|feed_forward|ffn|mlp|moe)")
 _SINK: Final = re.compile(r"\.(?:\w*_)?sinks?(?:_bias)?$")
+_NUMBER: Final = re.compile(r"(?<![^.])\d+(?![^.])")
 _NO_LINEAR: Final = re.compile(r"norm|embed|conv|patch_embed|position|ln_")
 
 
@@ -27,8 +28,8 @@ def has_head(names: Iterable[str]) -> bool:
     return any(name in HEADS for name in names)
 
 
-def tower_linears(names: Iterable[str], tensors: Sequence[Tensor] = ()) -> int:
-    """Matrices of vision and audio modules that look like linear modules.
+def tower_modules(names: Iterable[str], tensors: Sequence[Tensor] = ()) -> Counter[str]:
+    """Vision and audio modules that look linear, by path without its numbers, with their count.
 
     With shapes only two-dimensional weights count; without, weights whose name is of no norm,
     embedding or convolution.
@@ -36,7 +37,8 @@ def tower_linears(names: Iterable[str], tensors: Sequence[Tensor] = ()) -> int:
     if tensors:
         two = {t.name for t in tensors if len(t.shape) == 2}
         names = [name for name in names if name in two]
-    return sum(1 for name in names if is_tower(name) and _may_be_linear(name))
+    found = (name for name in names if is_tower(name) and _may_be_linear(name))
+    return Counter(_NUMBER.sub("#", name.removesuffix(".weight")) for name in found)
 
 
 def is_tower(name: str) -> bool:

@@ -14,7 +14,7 @@ from pfid.formats.tensor_names import (
     layer_norms,
     mtp_tensors,
     text_prefix,
-    tower_linears,
+    tower_modules,
 )
 
 PLAIN: Final = {"F64", "F32", "F16", "BF16"}
@@ -55,6 +55,7 @@ def weights_of(index: Index | None, shards: Sequence[Shard]) -> Weights:
     size = sum(t.size_bytes for t in tensors) if read else (index.total_bytes if index else 0)
     prefix = text_prefix(names)
     norms = layer_norms(names, prefix)
+    towers = tower_modules(names, tensors if read else ())
     return Weights(
         source=source,
         size_bytes=size or 0,
@@ -72,7 +73,8 @@ def weights_of(index: Index | None, shards: Sequence[Shard]) -> Weights:
         outside=sum(s.problem == "outside" for s in shards),
         on_disk=sum(s.tensors is not None for s in shards),
         has_head=has_head(names) if listed else None,
-        vision_linears=tower_linears(names, tensors if read else ()) if listed else None,
+        vision_linears=towers.total() if listed else None,
+        tower_modules=tuple(towers.items()),
         mtp_tensors=mtp_tensors(names) if listed else None,
         text_prefix=prefix,
         norms=norms.wide,

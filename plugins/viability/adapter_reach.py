@@ -2,8 +2,9 @@
 
 A checkpoint that calls itself a base may bring a vision tower and a head that predicts further
 tokens; `all-linear` puts adapters on all of them and trains those on pure text (playbook 3.11: 153
-modules of a vision tower in a 0.8 B). Modules are counted by the names of the tensors, else by the
-tower's shapes.
+modules of a vision tower in a 0.8 B). Named targets fail where a tower has modules of such a name:
+PEFT matches them by the end of their path. Modules are counted by the names of the tensors, else by
+the tower's shapes, and those do not tell how they are called.
 
 Blind spot: which class loads the checkpoint. One for text alone drops both and renames modules, so
 that an adapter's keys no longer fit the class that serves; the prefix is told beside the verdict.
@@ -46,6 +47,14 @@ ANSWERS: Final = Answers(
         "reaches_beyond": (
             Outcome.FAIL,
             "adapters on every linear module reach what sees, hears or predicts further tokens",
+        ),
+        "named_beyond": (
+            Outcome.FAIL,
+            "modules of the named kind are in what sees or hears as well, and get adapters there",
+        ),
+        "names_not_listed": (
+            Outcome.UNKNOWN,
+            "nobody lists the modules beside the text, which may be called as the named ones are",
         ),
         "targets_not_told": (
             Outcome.UNKNOWN,
@@ -91,9 +100,15 @@ def judge(seen: Seen, _: NoLimits) -> Verdict:
         ("text_only", not towers and not further),
         ("targets_not_told", not seen.plan.targets),
         ("reaches_beyond", seen.plan.targets.casefold() == EVERY),
+        ("names_not_listed", towers > 0 and seen.weights.vision_linears is None),
+        ("named_beyond", bool(_named_beyond(seen))),
     )
     code = next((code for code, holds in doubts if holds), "targets_named")
-    figures = {"tower_modules": (towers, "1"), "further_token_tensors": (further, "1")}
+    figures = {
+        "tower_modules": (towers, "1"),
+        "named_tower_modules": (sum(count for _, count in _named_beyond(seen)), "1"),
+        "further_token_tensors": (further, "1"),
+    }
     return ANSWERS.say(code, figures=figures, evidence=_evidence(seen))
 
 
@@ -105,10 +120,21 @@ def _beyond(shape: ModelShape, weights: Weights) -> tuple[int, int]:
     return towers, shape.mtp_layers if further is None else further
 
 
+def _named_beyond(seen: Seen) -> list[tuple[str, int]]:
+    """Modules of towers that a named target matches, as PEFT does: by the end of their path."""
+    names = [f".{name.strip()}" for name in seen.plan.targets.split(",") if name.strip()]
+    return [
+        (path, count)
+        for path, count in seen.weights.tower_modules
+        if any(f".{path}".endswith(name) for name in names)
+    ]
+
+
 def _evidence(seen: Seen) -> tuple[str, ...]:
     said = (
         [f"{tower.key} stands beside the text" for tower in seen.shape.towers] if seen.shape else []
     )
+    said += [f"{count} x {path}" for path, count in _named_beyond(seen)[:5]]
     prefix = seen.weights.text_prefix
     if "language_model" in prefix:
         said.append(
@@ -131,6 +157,14 @@ def controls(_: NoLimits) -> Iterable[Control]:
     further = model(DENSE, replace(ON_DISK, mtp_tensors=12))
     yield _control("further tokens", "reaches_beyond", further, every)
     yield _control("named", "targets_named", listed, replace(PLAN, targets="q_proj,v_proj"))
+    blocks = (("visual.blocks.#.attn.qkv", 24), ("visual.blocks.#.attn.q_proj", 24))
+    sighted = model(seeing, replace(ON_DISK, vision_linears=48, tower_modules=blocks))
+    named = replace(PLAN, targets="q_proj,v_proj")
+    yield _control("named in the tower too", "named_beyond", sighted, named)
+    yield _control("named apart", "targets_named", sighted, replace(PLAN, targets="proj,k_proj"))
+    within = replace(PLAN, targets="self_attn.q_proj")
+    yield _control("named by more of the path", "targets_named", sighted, within)
+    yield _control("tower's names unknown", "names_not_listed", model(seeing, unlisted), named)
     yield _control("not told", "targets_not_told", listed, PLAN)
     yield _control("whole", "no_adapter", listed, replace(every, method=Method.FULL))
     yield from model_controls(ANSWERS, lambda facts: model_world(model=facts, plan=every))

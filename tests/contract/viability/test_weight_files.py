@@ -81,6 +81,7 @@ def test_names_tell_towers_further_heads_norms_and_prefix(tmp_path):
     save_file(seven, folder / "model.safetensors")
     seen = look(folder)
     assert (seen.vision_linears, seen.mtp_tensors, seen.has_head) == (1, 1, False)
+    assert seen.tower_modules == (("model.visual.blocks.#.attn.qkv", 1),)
     assert (seen.norms, seen.head_norms) == (2, True)
     assert seen.text_prefix == "model.language_model.layers"
 

@@ -46,3 +46,29 @@ def test_every_linear_module_is_meant_however_it_is_spelt():
     """PEFT does not look at the case of it."""
     weights = replace(ON_DISK, vision_linears=153)
     assert said(DENSE, weights, "ALL-LINEAR").reason == "reaches_beyond"
+
+
+SIGHTED = replace(
+    ON_DISK,
+    vision_linears=72,
+    tower_modules=(("model.vision_tower.layers.#.self_attn.q_proj", 27), ("visual.#.qkv", 45)),
+)
+
+
+def test_a_named_target_that_a_tower_has_as_well_reaches_it():
+    verdict = said(DENSE, SIGHTED, "v_proj, q_proj")
+    assert verdict.reason == "named_beyond"
+    assert verdict.figures["named_tower_modules"].value == 27
+    assert any("27 x model.vision_tower" in line for line in verdict.evidence)
+    assert said(DENSE, SIGHTED, "self_attn.q_proj").reason == "named_beyond"
+
+
+def test_a_name_is_matched_by_whole_parts_of_the_path():
+    assert said(DENSE, SIGHTED, "proj,attn.q_proj,kv").reason == "targets_named"
+
+
+def test_nobody_knows_what_modules_of_a_tower_are_called_that_no_file_lists():
+    tower = Tower(key="vision_config", parameters_low=1, parameters_high=2, linears=9)
+    unlisted = replace(ON_DISK, vision_linears=None)
+    verdict = said(replace(DENSE, towers=(tower,)), unlisted, "q_proj")
+    assert verdict.reason == "names_not_listed"
