@@ -50,6 +50,10 @@ class Reloading:
     def _enter(self, config: Config, certificates: Securing | None) -> None:
         if self.page is not None:
             self.page.server.secure(certificates)
+            self.page.page.bound(
+                exported_runs_max=config.page.exported_runs_max,
+                ended_run_linger_s=config.page.ended_run_linger_s,
+            )
             self.core.metrics_url = self.page.server.url
         self.core.config = config
         self.core.gpus.configured = expected_gpus(config)

@@ -43,6 +43,12 @@ class Page:
             ProcessCollector(registry=self.registry)
             PlatformCollector(registry=self.registry)
 
+    def bound(self, *, exported_runs_max: int, ended_run_linger_s: float) -> None:
+        """Take other bounds from the next page on; what was left out so far stays counted."""
+        self._ours.bounds = Bounds(
+            exported_runs_max=exported_runs_max, ended_run_linger_s=ended_run_linger_s
+        )
+
     def render(self, snapshot: Snapshot) -> bytes:
         """The page as it is served, in UTF-8."""
         self._ours.snapshot = snapshot

@@ -28,7 +28,7 @@ class SnapshotCollector(Collector):
     def __init__(self, bounds: Bounds, *, synthetic: bool) -> None:
         """Show real runs, or with ``synthetic`` those a self-test made and nothing real."""
         self.snapshot: Snapshot | None = None
-        self._bounds = bounds
+        self.bounds = bounds
         self._synthetic = synthetic
         self._cache = LabelCache()
         self._dropped: dict[str, int] = {}
@@ -47,7 +47,7 @@ class SnapshotCollector(Collector):
         if self.snapshot is None:
             return
         snapshot = self.snapshot
-        selection = select(snapshot, self._bounds, synthetic=self._synthetic)
+        selection = select(snapshot, self.bounds, synthetic=self._synthetic)
         self._cache.keep({view.run.run_id for view in selection.exported})
         exported = frozenset(view.run.run_id for view in selection.exported)
         of_runs = self._of_runs(snapshot, selection.exported, self._cache)

@@ -101,6 +101,10 @@ def test_on_a_page_that_is_full_a_death_is_shown_and_what_was_left_out_is_counte
     box.until("the death", lambda: value(url, "pfid_check_failing", **of_last) == 1, 60)
     assert shown() == EXPORTED_RUNS_MAX
 
+    box.config.write_text(f"{box.config.read_text()}exported_runs_max = 100\n")
+    box.daemon.send_signal(signal.SIGHUP)
+    box.until("a reload makes room", lambda: shown() == EXPORTED_RUNS_MAX + 2, 60)
+
 
 def test_a_log_reader_with_nothing_to_read_is_heard_all_the_same(box, watched):
     url, _ = watched
