@@ -57,7 +57,9 @@ def install(apply: bool, io: bool, now: bool, root: Path, as_json: bool) -> None
 def uninstall(apply: bool, root: Path, as_json: bool) -> None:
     """Stop the unit and remove what was placed.
 
-    The configuration in /etc/pfid, the state in /var/lib/pfid, /var/cache/pfid and the user pfid stay.
+    The configuration in /etc/pfid, the state in /var/lib/pfid, /var/cache/pfid and the user pfid
+    stay.
+
     Exit codes: 0 done or shown, 2 something is in the way, 3 a step failed.
     """
     from pfid.adapters.service_files import found, running_interpreter, shipped
