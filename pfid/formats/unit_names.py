@@ -1,11 +1,12 @@
 """Units that stand in names and over columns: `rebuild_hours`, `TIMEOUT_S`, `time (h)`."""
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 
 from pfid.formats.units import UNITS, Unit
 
 
+@lru_cache(maxsize=512)
 def in_a_name(line: str, word: str) -> bool:
     """Whether a unit stands in a name on a line.
 

@@ -40,8 +40,8 @@ _BILLIONS: Final = "B"
 _SPELLED_MAX: Final = 80
 _BELOW_CHARS: Final = 60
 _OPEN: Final = re.compile(
-    r"\d[%\"'*`)]{0,2}[ \t]*(?:(?:[-\u2013] ?)?(?:to|and|or|bis|und)|[-\u2013\u00b1])?"
-    r"[ \t]*(?:\\|\*/|-->)?[ \t\r]*\Z"
+    r"\d[%\"'*`)]{0,2}[ \t]{0,4}(?:(?:[-\u2013] ?)?(?:to|and|or|bis|und)|[-\u2013\u00b1])?"
+    r"[ \t]{0,4}(?:\\|\*/|-->)?[ \t\r]{0,4}\Z"
 )
 """The end of a line whose last word is a number."""
 _CONTINUES: Final = " \t\r\\"

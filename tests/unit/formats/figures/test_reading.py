@@ -516,6 +516,14 @@ def test_no_power_of_ten_is_too_large_to_be_read(line):
     assert not found(line, PLAIN)
 
 
+@pytest.mark.parametrize("piece", [" ", "<", "&", "4.3 ", "' ", "<th>", "low=", "-", "<!-- "])
+def test_a_line_made_to_stall_a_reader_stalls_none(piece):
+    """Cubic, once, for a pattern with gaps beside each other; so long is what is read as a line."""
+    many = piece * (4_000 // len(piece))
+    for line in (f"4.3{many}", f"{many}4.3", f"4.3{many}x 14.07"):
+        list(figures_in(line, [HOURS], "", "h"))
+
+
 @given(st.text(max_size=200))
 def test_no_text_breaks_it(text):
     list(figures_in(text, [HOURS, STEPS, SHARE, BARE, RANGE, SIZE, TIMES]))
