@@ -7,7 +7,7 @@ import pytest
 from pfid.analysis.memory.account import account
 from pfid.analysis.memory.activations import layer_bytes
 from pfid.domain.model import Attention, Mixer
-from pfid.domain.training_plan import AttentionKind, Method
+from pfid.domain.training_plan import AttentionKind, Method, Packing
 from pfid.domain.weights import Weights
 from pfid.spec.fakes_viability import DELTA_LAYER, DENSE, DENSE_LAYER, GIB, ON_DISK, PLAN
 
@@ -31,6 +31,26 @@ def test_what_scaled_dot_product_attention_cannot_carry_keeps_its_scores(changed
     repeated = 2 * (32 - 8) * 2 * 128 * 4096 if changed else 0  # no eager code groups queries
     more = kept(attending(**changed)).low - kept(DENSE_LAYER).low
     assert more == bytes_each * SCORES + repeated
+
+
+def test_a_mask_repeats_keys_and_values_and_is_kept_by_every_layer():
+    masked, plain = (kept(DENSE_LAYER, plan=replace(FULL, padded=told)) for told in (True, False))
+    repeated, bias = (32 - 8) * 2 * 128, 4096
+    assert masked.low - plain.low == masked.high - plain.high == 2 * (repeated + bias) * 4096
+
+
+@pytest.mark.parametrize(
+    ("rows", "padded", "packing", "masked"),
+    [
+        (1, None, Packing.NONE, False),
+        (2, None, Packing.NONE, True),
+        (2, False, Packing.NONE, False),
+        (2, True, Packing.PLAIN, False),
+        (1, None, Packing.BOUNDARIES, True),
+    ],
+)
+def test_rows_bring_a_mask_where_they_are_padded_or_tell_boundaries(rows, padded, packing, masked):
+    assert replace(PLAN, micro_batch=rows, padded=padded, packing=packing).masked is masked
 
 
 def test_flash_attention_carries_a_cap():
