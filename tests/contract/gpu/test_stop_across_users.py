@@ -3,6 +3,8 @@
 import os
 import shutil
 import stat
+import tempfile
+from pathlib import Path
 
 import pytest
 
@@ -15,11 +17,17 @@ NOBODY = 65534
 
 
 @pytest.fixture
+def tmp_path():
+    """One that others may enter: pytest shuts its own again whenever another worker begins."""
+    folder = Path(tempfile.mkdtemp(prefix="across-users-"))
+    folder.chmod(0o755)
+    yield folder
+    shutil.rmtree(folder)
+
+
+@pytest.fixture
 def place(tmp_path, monkeypatch):
     """The unit's folders: everybody may pass the socket's, nobody the state's; a strict umask."""
-    for parent in (tmp_path, *tmp_path.parents):
-        if parent.stat().st_uid == os.getuid() and parent.stat().st_mode & 0o5 != 0o5:
-            parent.chmod(0o755)
     (tmp_path / "run").mkdir(mode=0o755)
     (tmp_path / "state").mkdir(mode=0o700)
     (tmp_path / "cache").mkdir(mode=0o755)

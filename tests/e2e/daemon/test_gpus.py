@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.request
 from pathlib import Path
@@ -292,8 +293,18 @@ def pfid(box, *arguments, **environ):
     )
 
 
+@pytest.fixture
+def entered():
+    """A folder that others may enter: pytest shuts its own whenever another worker begins."""
+    with tempfile.TemporaryDirectory(prefix="entered-") as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
+
+
 @pytest.mark.root
-def test_only_an_operator_keeps_references_and_forgets_gpus(watched):
+def test_only_an_operator_keeps_references_and_forgets_gpus(watched, entered):
+    watched.socket = entered / "control.sock"
+    watched.environ["PFID_SOCKET"] = str(watched.socket)
     watched.nvml.play(H200)
     watched.start()
     until(watched, "the card", lambda v: v.visible == 1)
@@ -305,10 +316,6 @@ def test_only_an_operator_keeps_references_and_forgets_gpus(watched):
         "os.setgid(65534); os.setuid(65534)\n"
         "print(ControlClient(Path(sys.argv[1]), timeout_s=60).call(ForgetGpu(uuid='x')).code)\n"
     )
-    watched.folder.chmod(0o755)
-    for parent in watched.folder.parents:
-        if parent.owner() == "root" and parent.stat().st_mode & 0o5 != 0o5:
-            parent.chmod(0o755)
     done = subprocess.run(
         [sys.executable, "-c", script, watched.socket],
         capture_output=True,
