@@ -97,6 +97,7 @@ def plan_text(plan: Plan) -> str:
             plan.optimizer.value,
             plan.attention.value,
             f"packing {plan.packing.value}" if plan.packing is not Packing.NONE else "",
+            {True: "padded", False: "unpadded", None: ""}[plan.padded],
             {True: "float32", False: "bfloat16", None: ""}[plan.float32],
             "gradients accumulate" if plan.accumulates else "",
             f"measured peak {measured / GIB:.1f} GiB" if measured is not None else "",

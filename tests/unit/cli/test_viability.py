@@ -327,6 +327,17 @@ def test_an_option_that_makes_no_sense_is_a_usage_error(tmp_path, arguments):
     run(write(tmp_path / "m"), *arguments, code=2)
 
 
+def test_rows_that_are_padded_take_a_mask_for_every_layer(tmp_path):
+    folder = write(tmp_path / "m")
+    rows = ("--micro-batch", 4, "--no-checkpointing")
+    low = {
+        told: figure(report(folder, *rows, told)[1]["fits_for_training"], "activations_low")
+        for told in ("--padded", "--unpadded")
+    }
+    assert low["--padded"] > low["--unpadded"]
+    assert "padded" in run(folder, *rows, "--padded", "--gpu-memory", "1GiB").stdout
+
+
 def test_decimal_and_binary_sizes_differ(tmp_path):
     folder = write(tmp_path / "m")
     sizes = [report(folder, memory=size)[0]["plan"]["gpu_memory_bytes"] for size in ("1GB", "1GiB")]
