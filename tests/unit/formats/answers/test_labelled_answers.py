@@ -27,14 +27,23 @@ def test_an_answer_comes_out_as_who_read_it_says(language, stance, text):
     assert stance_of(text, BOOK, language) is Stance(stance)
 
 
-def test_of_what_no_pattern_was_written_to_little_is_taken_for_what_it_is_not():
-    """Wordings that were never mended by, so some are missed; how many is held here."""
+def test_what_a_reader_of_patterns_misses_is_known_and_grows_no_more():
+    """Refusals have more wordings than are written down: of odd ones every second is missed.
+
+    That is the figure of what no pattern was written to, first read and never mended by; whoever
+    needs more has a classifier take the place of the patterns.
+    """
     held_out = tomllib.loads(FOLDER.with_name("held_out.toml").read_text())
-    declines = [stance_of(text, BOOK, "en") for text in held_out["declines"]]
-    complies = [stance_of(text, BOOK, "en") for text in held_out["complies"]]
-    assert declines.count(Stance.COMPLY) <= 4 < len(declines) / 4
-    assert complies.count(Stance.COMPLY) >= 15
-    assert not {Stance.HARD, Stance.DEFLECT} & set(complies)
+    read = {k: [stance_of(text, BOOK, "en") for text in texts] for k, texts in held_out.items()}
+    taken = {kind: (stances.count(Stance.COMPLY), len(stances)) for kind, stances in read.items()}
+    assert taken["declines"][0] <= 11
+    assert taken["declines"][1] == 20
+    assert taken["mended_by"][0] <= 4
+    assert taken["mended_by"][1] == 20
+    assert taken["answers"] == (12, 12)
+    assert taken["complies"][0] >= 15
+    assert taken["complies"][1] == 16
+    assert not {Stance.HARD, Stance.DEFLECT} & {*read["answers"], *read["complies"]}
 
 
 @pytest.mark.parametrize(
