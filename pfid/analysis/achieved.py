@@ -4,91 +4,37 @@ Rates are sums over elapsed time, never means of rates: a short step would count
 one. A step that does not say a quantity is left out of that quantity's time as well.
 """
 
-from array import array
-from collections.abc import Iterable, MutableSequence, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
+from pfid.analysis.rank_sums import QUANTITIES, RankSums, Sums
 from pfid.domain.inside import Achieved, Inside, StepReport
 from pfid.domain.step import Phase, StepClock, StepEvent
 
-WINDOW_S: Final = 60.0
-"""Seconds of steps that a figure rests on, as long as the window GPUs are judged over."""
 FRESH_S: Final = 120.0
 """A figure is void this long after the last step, or ten steps after it if that is longer."""
-STEPS_MIN: Final = 16
-"""Fewer steps tell nothing where work is launched ahead."""
-ENTRY_S: Final = 4.0
-"""Steps shorter than this are kept together, so that memory is bounded by time."""
-ENTRIES_MAX: Final = 17
-"""More than make up the window, and more than ``STEPS_MIN`` of long ones."""
-RANKS_MAX: Final = 64
 _LONG_STEPS: Final = 10
 _NOTHING: Final = StepReport()
-_QUANTITIES: Final = 4
 _FLOPS: Final = 2
-_SUMS: Final = 2 + 2 * _QUANTITIES
-"""Seconds, steps, and of each quantity the amount and the seconds of the steps that say it."""
-_Sums = Sequence[float]
 
 
-def _add(sums: MutableSequence[float], one: Sequence[float], at: int = 0) -> None:
-    for place, value in enumerate(one, at):
-        sums[place] += value
-
-
-def _rate(sums: _Sums, quantity: int) -> float | None:
+def _rate(sums: Sums, quantity: int) -> float | None:
     amount, seconds = sums[2 + 2 * quantity], sums[3 + 2 * quantity]
     return amount / seconds if seconds > 0 else None
 
 
-class _Rank:
-    """One rank, heard through one writer: entries of sums, oldest first, and the whole."""
-
-    __slots__ = ("at_s", "last_s", "launches", "recent", "whole", "writer")
-
-    def __init__(self, event: StepEvent) -> None:
-        self.writer = event.writer
-        self.launches = event.clock is StepClock.ASYNCHRONOUS
-        self.recent = array("d")
-        self.whole = array("d", bytes(8 * _SUMS))
-        self.at_s = self.last_s = 0.0
-
-    def take(self, one: _Sums, at_s: float) -> None:
-        last = len(self.recent) - _SUMS
-        if last >= 0 and self.recent[last] < ENTRY_S:
-            _add(self.recent, one, last)
-        else:
-            self.recent.extend(one)
-            del self.recent[: -ENTRIES_MAX * _SUMS]
-        _add(self.whole, one)
-        self.at_s, self.last_s = at_s, one[0] / one[1]
-
-    @property
-    def enough(self) -> bool:
-        """Whether there are steps enough for a figure."""
-        return sum(self.recent[1::_SUMS]) >= (STEPS_MIN if self.launches else 1)
-
-    def newest(self) -> _Sums:
-        """Sums of so many of the newest steps as make up the window."""
-        found = array("d", bytes(8 * _SUMS))
-        for first in range(len(self.recent) - _SUMS, -1, -_SUMS):
-            if found[0] >= WINDOW_S and (found[1] >= STEPS_MIN or not self.launches):
-                break
-            _add(found, self.recent[first : first + _SUMS])
-        return found
-
-    def fresh(self, now_s: float) -> bool:
-        return now_s - self.at_s <= max(FRESH_S, _LONG_STEPS * self.last_s)
-
-
 class AchievedRates:
-    """Takes the steps of every rank of a run; 2 KB a rank."""
+    """Takes the steps of every rank of a run; 1.5 KB a rank of a few, 0.3 KB of many.
 
-    __slots__ = ("_ranks",)
+    Where there are many the window of a figure is up to twice as long
+    (:mod:`pfid.analysis.rank_sums`).
+    """
+
+    __slots__ = ("_sums",)
 
     def __init__(self) -> None:
         """Begin with nothing."""
-        self._ranks: dict[int, _Rank] = {}
+        self._sums = RankSums()
 
     def take(self, event: StepEvent, at_s: float) -> None:
         """Take in one step that came at ``at_s`` (monotonic); pauses are no steps.
@@ -99,46 +45,52 @@ class AchievedRates:
         told = (event.tokens, report.real_tokens, report.flops, report.recompute_flops)
         if event.phase is not Phase.TRAIN or not event.seconds or all(a is None for a in told):
             return
-        number = event.rank or 0
-        rank = self._ranks.get(number)
-        if rank is None or (rank.writer != event.writer and not rank.fresh(at_s)):
-            if len(self._ranks) >= RANKS_MAX and rank is None:
+        sums = self._sums
+        place = None if sums.closed else sums.place(event.rank or 0)
+        if place is None:
+            return
+        if not sums.is_of(place, event.writer):
+            if sums.heard(place) and self._fresh(place, at_s):
                 return
-            rank = self._ranks[number] = _Rank(event)
-        if rank.writer == event.writer:
-            rank.take(_sums(event.seconds, event.interval_steps, told), at_s)
+            launches = event.clock is StepClock.ASYNCHRONOUS
+            sums.begin(place, event.writer, launches=launches)
+        sums.add(place, _said(event.seconds, event.interval_steps, told), at_s)
+
+    def _fresh(self, place: int, now_s: float) -> bool:
+        at_s, last_s = self._sums.heard_s(place)
+        return now_s - at_s <= max(FRESH_S, _LONG_STEPS * last_s)
 
     def fresh(self, now_s: float) -> bool:
         """Whether any rank still steps."""
-        return any(rank.fresh(now_s) for rank in self._ranks.values())
+        return any(self._fresh(place, now_s) for place in self._sums)
 
     def freeze(self) -> None:
         """Keep what the whole run came to: no step comes any more."""
-        for rank in self._ranks.values():
-            rank.recent = array("d")
+        self._sums.forget_newest()
 
     def now(self, now_s: float, inside: Inside | None) -> Achieved | None:
         """Figures of the newest window of every rank that still steps; None if there are none."""
-        ranks = (r for r in self._ranks.values() if r.enough and r.fresh(now_s))
-        return _figures([rank.newest() for rank in ranks], inside, whole_run=False)
+        sums = self._sums
+        stepping = (place for place in sums if sums.enough(place) and self._fresh(place, now_s))
+        return _figures([sums.newest(place) for place in stepping], inside, whole_run=False)
 
     def whole(self, inside: Inside | None) -> Achieved | None:
         """Figures of the whole run, as far as this watcher has seen it."""
-        sums = [rank.whole for rank in self._ranks.values()]
+        sums = [self._sums.whole(place) for place in self._sums]
         return _figures(sums, inside, whole_run=True)
 
 
-def _sums(seconds: float, steps: int, told: Iterable[float | None]) -> _Sums:
+def _said(seconds: float, steps: int, told: Iterable[float | None]) -> Sums:
     found = [seconds, float(steps)]
     for amount in told:
         found += (0.0, 0.0) if amount is None else (float(amount), seconds)
     return found
 
 
-def _figures(sums: Sequence[_Sums], inside: Inside | None, *, whole_run: bool) -> Achieved | None:
+def _figures(sums: Sequence[Sums], inside: Inside | None, *, whole_run: bool) -> Achieved | None:
     if not sums:
         return None
-    tokens, real_tokens, flops, again = (_total(sums, each) for each in range(_QUANTITIES))
+    tokens, real_tokens, flops, again = (_total(sums, each) for each in range(QUANTITIES))
     peak = None if inside is None else inside.peak_flops_per_s
     counting = sum(_rate(s, _FLOPS) is not None for s in sums)
     return Achieved(
@@ -155,6 +107,6 @@ def _figures(sums: Sequence[_Sums], inside: Inside | None, *, whole_run: bool) -
     )
 
 
-def _total(sums: Iterable[_Sums], quantity: int) -> float | None:
+def _total(sums: Iterable[Sums], quantity: int) -> float | None:
     rates = [rate for one in sums if (rate := _rate(one, quantity)) is not None]
     return sum(rates) if rates else None

@@ -2,7 +2,8 @@
 
 import pytest
 
-from pfid.analysis.achieved import FRESH_S, STEPS_MIN, WINDOW_S, AchievedRates
+from pfid.analysis.achieved import FRESH_S, AchievedRates
+from pfid.analysis.rank_sums import GRAINS, STEPS_MIN, WINDOW_S
 from pfid.domain.inside import Inside, StepReport
 from pfid.domain.step import Phase, StepClock, StepEvent
 
@@ -115,7 +116,7 @@ def test_memory_is_bounded_by_time_however_short_the_steps():
     found = rates(*[step(0.001)] * 20_000)
     for _ in range(100):
         found.take(step(30.0, tokens=30_000_000), 0.0)
-    assert len(found._ranks[0].recent) * found._ranks[0].recent.itemsize <= 2_000
+    assert found._sums.size_bytes <= 1_500
     assert found.now(0.0, None).tokens_per_s == pytest.approx(1_000_000)
 
 
@@ -131,3 +132,60 @@ def test_of_an_ended_run_the_whole_stays():
     whole = found.whole(None)
     found.freeze()
     assert found.whole(None) == whole
+
+
+def test_of_an_ended_run_nothing_is_taken_in_any_more():
+    found = rates(*[step(2.0, tokens=100)] * 3)
+    found.freeze()
+    found.take(step(2.0, tokens=9_000, rank=1), 0.0)
+    found.take(step(2.0, tokens=9_000), 0.0)
+    assert found.whole(None).tokens_per_s == 50
+    assert found.now(0.0, None) is None
+
+
+RANKS = [grain.ranks for grain in GRAINS]
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+def test_of_many_ranks_no_more_is_kept_than_there_is_room_for(ranks):
+    found = rates(*[step(7.0, rank=rank) for _ in range(90) for rank in range(ranks)])
+    assert found._sums.size_bytes <= 20_000
+    assert found.now(0.0, None).ranks == ranks
+    found.take(step(7.0, rank=RANKS[-1]), 0.0)
+    assert found.now(0.0, None).ranks == min(ranks + 1, RANKS[-1])
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+@pytest.mark.parametrize("seconds", [0.5, 7.0, 90.0])
+def test_of_many_ranks_the_window_is_at_most_twice_as_long(ranks, seconds):
+    found = rates(*[step(seconds, tokens=7, rank=r) for _ in range(400) for r in range(ranks)])
+    for _ in range(int(2 * WINDOW_S / seconds) + 1):
+        for rank in range(ranks):
+            found.take(step(seconds, tokens=rank, rank=rank), 0.0)
+    done = found.now(0.0, None)
+    assert WINDOW_S <= done.window_s <= 2 * WINDOW_S + seconds
+    assert done.tokens_per_s == pytest.approx(sum(range(ranks)) / seconds)
+    whole = found.whole(None)
+    assert whole.steps == 400 + int(2 * WINDOW_S / seconds) + 1
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+def test_of_many_ranks_that_launch_ahead_enough_long_steps_are_kept(ranks):
+    fast = {"clock": StepClock.ASYNCHRONOUS}
+    for seconds in (30.0, 200.0):
+        events = [step(seconds, rank=r, **fast) for _ in range(60) for r in range(ranks)]
+        done = rates(*events).now(0.0, None)
+        assert done.ranks == ranks
+        assert done.steps >= STEPS_MIN
+        assert done.tokens_per_s == pytest.approx(ranks * 1000 / seconds)
+
+
+def test_what_a_rank_said_stays_when_more_join_it():
+    found = AchievedRates()
+    for joined in range(1, 1 + RANKS[-1]):
+        for rank in range(joined):
+            found.take(step(1.0, tokens=100 * (rank + 1), rank=rank), 0.0)
+        done, whole = found.now(0.0, None), found.whole(None)
+        assert done.tokens_per_s == whole.tokens_per_s == 50 * joined * (joined + 1)
+        assert whole.steps == joined
+        assert done.steps == min(joined, int(done.window_s))
