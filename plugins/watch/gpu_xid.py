@@ -7,8 +7,13 @@ one; the driver may name a bystander, so a program that belongs to no run is nob
 ``program_not_named``: NVML's events carry no process, so it is unknown whether it was a run's. Only
 a plugin's sampler that brings the pid, as one that reads the kernel's log can, tells the other two.
 
+``not_listening``: the driver, or this very card, is not asked for errors; one that hung or crashed
+its reader is held back for a while and left out, one that is gone tells nothing.
+
 Blind spot: only errors since pfid began to listen are known, and after a fatal one nothing more is
-read. An error of the network between cards shows up elsewhere.
+read. A card that is held back tells no error, not even a fatal one, and one between the end of a
+reader and the start of the next is told to nobody. An error of the network between cards shows up
+elsewhere.
 
 When it fires: ``fatal_error``: the runs on this card are over or will hang; drain the box, reload
 the driver or restart. ``hardware_error``: finish or move what runs, then reset the card; ECC errors
@@ -58,7 +63,7 @@ ANSWERS: Final = Answers(
         "application_error": (Outcome.FAIL, "the run's program made an error on its GPU"),
         "program_not_named": (Outcome.UNKNOWN, "some program made an error on this GPU; a run's?"),
         "uncatalogued_error": (Outcome.UNKNOWN, "an error was reported that pfid does not know"),
-        "not_listening": (Outcome.UNKNOWN, "the driver cannot be asked for errors"),
+        "not_listening": (Outcome.UNKNOWN, "nobody listens for errors of this GPU"),
         "not_seen": (Outcome.UNKNOWN, "this GPU was never seen"),
         "errors_not_told": (Outcome.NOT_APPLICABLE, "this GPU's driver tells no errors"),
     }
@@ -94,7 +99,7 @@ class Seen:
 
     Attributes:
         errors: those that were reported, None if it was never seen.
-        listening: whether the driver can be read at all.
+        listening: whether the driver can be read at all, and asks of this GPU.
         deaf: why errors of this very GPU are not told, None if they are.
     """
 
@@ -116,9 +121,10 @@ def observe(world: World) -> Seen:
         )
         for x in xids
     )
+    asked = world.gpus.sampler().problem is SamplerProblem.NONE
     return Seen(
         errors=errors if mine else None,
-        listening=world.gpus.sampler().problem in {SamplerProblem.NONE, SamplerProblem.FATAL_XID},
+        listening=asked and bool(mine) and mine[0].present,
         deaf=mine[0].facts.absent.get(XIDS) if mine else None,
     )
 
@@ -205,6 +211,9 @@ def controls(limits: Limits) -> Iterable[Control]:
     yield _control("code_of_long_ago", "no_recent_errors", _xid(999, limits.hardware_s * 1.01))
     hung = SamplerFacts(problem=SamplerProblem.HUNG, since_success_s=100.0)
     yield _control("nothing_can_be_asked", "not_listening", how=hung)
+    yield _control("after_a_fatal_error_of_another", "not_listening", how=stopped)
+    yield _control("gone_or_held_back", "not_listening", present=False)
+    yield _control("told_and_gone", "hardware_error", _xid(48, 5.0), present=False)
     yield _control("deaf", "not_listening", deaf=AbsentReason.LOST)
     yield _control("tells_no_errors", "errors_not_told", deaf=AbsentReason.NOT_SUPPORTED)
     told = _xid(48, 5.0)
@@ -220,12 +229,12 @@ def _xid(code: int, age_s: float, pid: int | None = 4242, **more: Any) -> GpuXid
 def _control(
     name: str, code: str, *xids: GpuXid, entity: Entity | None = None, **more: Any
 ) -> Control:
-    deaf = more.pop("deaf", None)
+    deaf, present = more.pop("deaf", None), more.pop("present", True)
     facts = replace(CONTROL_GPU, absent={XIDS: deaf} if deaf else {})
     world = World(
         subject=CONTROL_GPU_SUBJECT,
         clock=FixedClock(wall_s=NEWEST_S),
-        gpus=gpus(gpu_state(xids=xids, facts=facts), **more),
+        gpus=gpus(gpu_state(xids=xids, facts=facts, present=present), **more),
     )
     return Control(name=name, world=world, expect=ANSWERS.reasons[code], reason=code, entity=entity)
 

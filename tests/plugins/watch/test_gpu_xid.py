@@ -24,11 +24,11 @@ def xid(code, age_s=5.0, run_id=None):
     return GpuXid(event=event, run_id=run_id)
 
 
-def said(*xids, **more):
+def said(*xids, present=True, **more):
     world = World(
         subject=CONTROL_GPU_SUBJECT,
         clock=FixedClock(wall_s=NEWEST_S),
-        gpus=gpus(gpu_state(xids=xids), **more),
+        gpus=gpus(gpu_state(xids=xids, present=present), **more),
     )
     return judge(observe(world), Limits())
 
@@ -79,11 +79,19 @@ def test_after_a_fatal_error_nothing_is_read_and_it_still_fails():
     assert said(xid(119), how=stopped).outcome is Outcome.FAIL
 
 
-@pytest.mark.parametrize("problem", [SamplerProblem.HUNG, SamplerProblem.CRASHED])
+@pytest.mark.parametrize(
+    "problem", [SamplerProblem.HUNG, SamplerProblem.CRASHED, SamplerProblem.FATAL_XID]
+)
 def test_nobody_who_does_not_listen_says_that_all_is_quiet(problem):
     deaf = SamplerFacts(problem=problem, since_success_s=100.0)
     assert said(how=deaf).reason == "not_listening"
     assert said(xid(48), how=deaf).outcome is Outcome.FAIL
+
+
+def test_a_card_that_is_gone_or_held_back_is_not_quiet():
+    """The sampler answers for the others; of this one it registers no events."""
+    assert said(present=False).reason == "not_listening"
+    assert said(xid(79), present=False).reason == "fatal_error"
 
 
 def test_it_counts_how_often_the_same_code_came():
