@@ -171,12 +171,16 @@ class Device:
 
 
 def _processes(handle: Handle) -> tuple[GpuProcess, ...] | AbsentReason:
-    """Who is on it. A list with an impossible pid in it is scrambled and tells nothing."""
+    """Who is on it. A list with an impossible pid in it is scrambled and tells nothing.
+
+    Only a list that the card does not have may be missing: whoever stands in one that cannot be
+    read just now would be nobody, and what it holds would be held by nobody.
+    """
     found: list[GpuProcess] = []
     for kind in nvml.KINDS:
         listed = reading(nvml.processes, handle, kind)
         if isinstance(listed, AbsentReason):
-            if kind == nvml.KINDS[0]:
+            if kind == nvml.KINDS[0] or listed is not AbsentReason.NOT_SUPPORTED:
                 return listed
             continue
         known = {process.pid for process in found}

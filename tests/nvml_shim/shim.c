@@ -9,6 +9,8 @@
  *   gpu 0 utilization 100       gpu 0 power 627400       gpu 0 limit 700000
  *   gpu 0 process 4242 1048576  (pid, bytes, MIG instance; any number of them; also "graphics",
  *                               and "mps" for a client of MPS)
+ *   gpu 0 processes error 4     (all three lists; one alone is "compute_list", "graphics_list" or
+ *                               "mps_list")
  *   xid 1 0 79                  (serial, gpu, code: told once, if it comes while somebody listens)
  *
  * A value is a number, or "error N", "hang" (the call never returns), "crash", "slow MS VALUE", or
@@ -449,7 +451,9 @@ static int list(void *d, const char *call, int kind, unsigned *count, listed *ou
     gpu *g = d;
     note(call, g->index);
     if (!initialized) return UNINIT;
-    const char *text = find(g->facts, g->nfacts, "processes");
+    const char *own[] = {"compute_list", "graphics_list", "mps_list"};
+    const char *text = find(g->facts, g->nfacts, own[kind]);
+    if (!text) text = find(g->facts, g->nfacts, "processes");
     int ret = text ? act(&text) : OK;
     if (ret != OK) return ret;
     unsigned n = 0, room = *count;

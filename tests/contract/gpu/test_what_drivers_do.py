@@ -8,7 +8,17 @@ from pathlib import Path
 
 import pynvml
 import pytest
-from nvml_shim import A100_NCCL_HANG, H200, H200_IDLE, L40S_IDLE, LOST, NO_PERMISSION, uuid
+from nvml_shim import (
+    A100_NCCL_HANG,
+    H200,
+    H200_IDLE,
+    L40S_IDLE,
+    LOST,
+    NO_PERMISSION,
+    NOT_SUPPORTED,
+    UNKNOWN,
+    uuid,
+)
 from nvml_shim import library as shim_library
 
 from pfid.adapters.gpu_bus import BusWatch, gpus_on_bus
@@ -18,6 +28,7 @@ from pfid.domain.gpu import XIDS, AbsentReason, PowerSource
 FIRST = uuid(0)
 DEPRECATED = "error 26"
 UNKNOWN_FUNCTION = "error 13"
+TIMES_OUT = "error 10"
 GIB = 1024**3
 STRUCTURES = (
     "nvmlPciInfo_t",
@@ -74,6 +85,33 @@ def test_a_client_of_mps_is_on_the_card_though_it_is_in_no_other_list(nvml, samp
         (100, GIB, False),
         (200, 2 * GIB, False),
     ]
+
+
+LISTS = ("compute_list", "mps_list", "graphics_list")
+ERRORS = {
+    NO_PERMISSION: AbsentReason.NO_PERMISSION,
+    UNKNOWN: AbsentReason.BLANK,
+    TIMES_OUT: AbsentReason.TIMEOUT,
+}
+
+
+def test_a_list_that_cannot_be_read_leaves_nobody_out_unsaid(nvml, sampler):
+    """An MPS client on 40 GiB would be nobody, its memory orphaned and the next run refused."""
+    cases = [(listing, error) for listing in LISTS for error in ERRORS]
+    nvml.play(*({**H200, listing: error} for listing, error in cases))
+    for index in range(len(cases)):
+        nvml.run_on(index, 200 + index, 40 * GIB, kind="mps")
+    samples = sampler().read(lambda r: len(r.samples) == len(cases)).samples
+    assert [s.processes for s in samples] == [None] * len(cases)
+    assert [s.absent["processes"] for s in samples] == [ERRORS[error] for _, error in cases]
+
+
+def test_a_list_that_a_card_does_not_have_is_no_gap(nvml, sampler):
+    nvml.play(*({**H200, listing: NOT_SUPPORTED} for listing in LISTS[1:]))
+    for index in range(2):
+        nvml.run_on(index, 100, GIB)
+    samples = sampler().read(lambda r: len(r.samples) == 2).samples
+    assert [[p.pid for p in s.processes] for s in samples] == [[100], [100]]
 
 
 def test_no_memory_at_all_is_what_a_driver_says_of_a_process_it_cannot_look_at(nvml, sampler):
