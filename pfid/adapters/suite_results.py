@@ -9,6 +9,8 @@ from typing import Final
 import msgspec
 
 FOLDER: Final = "preflight"
+FORMAT: Final = 2
+"""1 said green of suites whose runner ended red: such a result is none."""
 
 
 class KeptResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -18,6 +20,7 @@ class KeptResult(msgspec.Struct, frozen=True, kw_only=True):
         commit: that was checked out; None if the tree was not clean.
         ended_at_s: wall time.
         passed, failed, skipped: counts.
+        red: whether the runner ended red although no test failed.
         complete: whether the runner came to its end.
         hung: whether it was ended for its time.
         said: the end of its output.
@@ -28,10 +31,11 @@ class KeptResult(msgspec.Struct, frozen=True, kw_only=True):
     passed: int = 0
     failed: int = 0
     skipped: int = 0
+    red: bool = False
     complete: bool = True
     hung: bool = False
     said: str = ""
-    format: int = 1
+    format: int = FORMAT
 
 
 def result_file(state: Path, *meaning: str) -> Path:
@@ -41,11 +45,12 @@ def result_file(state: Path, *meaning: str) -> Path:
 
 
 def recall_result(file: Path) -> KeptResult | None:
-    """Read a result; a file that cannot be read is no result."""
+    """Read a result; a file that cannot be read is no result, nor is one of another format."""
     try:
-        return msgspec.json.decode(file.read_bytes(), type=KeptResult)
+        kept = msgspec.json.decode(file.read_bytes(), type=KeptResult)
     except (OSError, msgspec.DecodeError):
         return None
+    return kept if kept.format == FORMAT else None
 
 
 def keep_result(file: Path, result: KeptResult) -> None:

@@ -3,7 +3,9 @@
 Asked: ``folder``, ``runner`` ("pytest" or "unittest"), ``args``, ``look_only``, ``bytecode``
 (whether the folder may get bytecode; false if left out).
 Answer: ``{"installed": bool, "environment": digest}``, and where the tests were run ``exit_code``,
-``passed``, ``failed``, ``skipped``, ``complete``, ``said``.
+``passed``, ``failed``, ``skipped`` (those that are expected to fail among them), ``red`` (the
+runner says that something is wrong and no test failed: a coverage gate, a hook at its end),
+``complete``, ``said``.
 """
 
 import hashlib
@@ -18,7 +20,10 @@ from pathlib import Path
 from typing import Any, Dict, List, Optional
 
 _UNITTEST = re.compile(r"^Ran (\d+) tests? in", re.MULTILINE)
-_COUNT = re.compile(r"(failures|errors|skipped|unexpected successes)=(\d+)")
+_STATUS = re.compile(r"^(?:OK|FAILED|NO TESTS RAN)(?: \((.*)\))?\s*$", re.MULTILINE)
+_COUNT = re.compile(r"([a-z ]+)=(\d+)")
+_LEFT_OUT = ("skipped", "expected failures")
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _INSTALLED = (".dist-info", ".egg-info", ".egg-link", ".pth")
 _SAID_CHARS = 4_000
 
@@ -55,23 +60,33 @@ def _run(asked: Dict[str, Any], scratch: Path) -> Dict[str, Any]:
     environ = dict(os.environ)
     if not asked.get("bytecode"):
         environ["PYTHONDONTWRITEBYTECODE"] = "1"
+    apart = subprocess.PIPE if runner == "unittest" else subprocess.STDOUT
     done = subprocess.run(  # noqa: S603 - the project's own runner, which its owner names
         command,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
+        stderr=apart,  # where unittest reports: what tests print is flushed after it
         env=environ,
         check=False,
     )
-    said = done.stdout.decode(errors="replace")
-    counted = _of_pytest(report) if runner == "pytest" else _of_unittest(said)
-    nothing = {"passed": 0, "failed": 0, "skipped": 0}
-    complete = counted is not None and done.returncode in (0, 1, 5)
+    told = (done.stderr or b"").decode(errors="replace")
+    counted = _of_pytest(report) if runner == "pytest" else _of_unittest(told)
     return {
         "exit_code": done.returncode,
-        **(counted or nothing),
-        "complete": complete and (done.returncode != 0 or not (counted or nothing)["failed"]),
-        "said": said[-_SAID_CHARS:],
+        **_came(counted, done.returncode),
+        "said": (done.stdout.decode(errors="replace") + told)[-_SAID_CHARS:],
+    }
+
+
+def _came(counted: Optional[Dict[str, int]], exit_code: int) -> Dict[str, Any]:
+    """The counts, and whether the runner's own status goes with them."""
+    if counted is None:
+        return {"passed": 0, "failed": 0, "skipped": 0, "red": False, "complete": False}
+    meant = {0: not counted["failed"], 1: True, 5: not (counted["passed"] or counted["failed"])}
+    return {
+        **counted,
+        "red": exit_code == 1 and not counted["failed"],
+        "complete": meant.get(exit_code, False),
     }
 
 
@@ -89,12 +104,15 @@ def _of_pytest(report: Path) -> Optional[Dict[str, int]]:
 _NAMES = ("tests", "failures", "errors", "skipped")
 
 
-def _of_unittest(said: str) -> Optional[Dict[str, int]]:
-    ran = _UNITTEST.findall(said)
-    if not ran:
+def _of_unittest(told: str) -> Optional[Dict[str, int]]:
+    """By the last report; whatever else was written to the same stream before and after it."""
+    plain = _COLOUR.sub("", told)
+    reports = list(_UNITTEST.finditer(plain))
+    status = _STATUS.search(plain, reports[-1].end()) if reports else None
+    if status is None:
         return None
-    last = said.rstrip().splitlines()[-1]
-    counts = {name: int(number) for name, number in _COUNT.findall(last)}
-    skipped = counts.pop("skipped", 0)
+    counts = {name.strip(): int(n) for name, n in _COUNT.findall(status.group(1) or "")}
+    skipped = sum(counts.pop(name, 0) for name in _LEFT_OUT)
     failed = sum(counts.values())
-    return {"passed": max(int(ran[-1]) - failed - skipped, 0), "failed": failed, "skipped": skipped}
+    passed = max(int(reports[-1].group(1)) - failed - skipped, 0)
+    return {"passed": passed, "failed": failed, "skipped": skipped}

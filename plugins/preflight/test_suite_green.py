@@ -46,6 +46,10 @@ ANSWERS: Final = Answers(
             "the project's tests passed on this commit, in this environment, at an earlier look",
         ),
         "tests_failed": (Outcome.FAIL, "tests of the project fail"),
+        "ended_red": (
+            Outcome.FAIL,
+            "no test failed and yet the runner ends red: a coverage gate, a hook at its end",
+        ),
         "no_test_ran": (Outcome.FAIL, "the runner ran no test: that is not green"),
         "runner_missing": (
             Outcome.FAIL,
@@ -96,6 +100,7 @@ class Seen:
     hung: bool
     passed: int
     failed: int
+    red: bool
     kept: bool
     age_s: float
     skipped: int = reported(default=0)
@@ -119,6 +124,7 @@ def observe(world: World) -> Seen:
         hung=result.hung,
         passed=result.passed,
         failed=result.failed,
+        red=result.red,
         kept=result.kept,
         age_s=result.age_s,
         skipped=result.skipped,
@@ -150,6 +156,7 @@ def controls(limits: Limits) -> Iterable[Control]:
         ("not configured", "not_configured", None),
         ("one fails", "tests_failed", _facts(_result(failed=1))),
         ("fails, and was cut off", "tests_failed", _facts(_result(failed=1, hung=True))),
+        ("none fails, and red", "ended_red", _facts(_result(red=True))),
         ("none ran", "no_test_ran", _facts(_result(passed=0))),
         ("all left out", "no_test_ran", _facts(_result(passed=0, skipped=9))),
         ("no runner", "runner_missing", _facts(_result(), runner=False)),
@@ -179,6 +186,7 @@ def _code(seen: Seen, limits: Limits) -> str:
         ("tests_failed", seen.failed > 0),
         ("tests_hung", seen.hung),
         ("not_finished", not seen.complete),
+        ("ended_red", seen.red),
         ("no_test_ran", seen.passed < 1),
     )
     green = "green_kept" if seen.kept else "green"

@@ -235,9 +235,10 @@ def _read(ran: PythonAnswer, unloaded: str) -> tuple[MutantCame, str]:
     """What a run of the test on the break shows, and whether it loaded the broken file at all."""
     if ran.said is None:
         return MutantCame.NOT_TRIED, ran.problem.value
-    if unloaded and (ran.said["failed"] or " in its place" in unloaded):
+    noticed = ran.said["failed"] or ran.said.get("red")
+    if unloaded and (noticed or " in its place" in unloaded):
         return MutantCame.NOT_TRIED, f"the test does not look at the broken file: {unloaded}"
-    if ran.said["failed"]:
+    if noticed:
         return MutantCame.CAUGHT, ""
     if ran.said["passed"] and ran.said["complete"]:
         return MutantCame.SURVIVED, unloaded or "the test passes all the same"
@@ -270,4 +271,6 @@ def _why_not_green(ran: PythonAnswer) -> str:
         return "the runner is not installed"
     if ran.said["failed"]:
         return f"{ran.said['failed']} failed"
+    if ran.said.get("red"):
+        return "no test failed and the runner ends red: a coverage gate, a hook at its end"
     return "" if ran.said["passed"] and ran.said["complete"] else "no test ran"

@@ -86,20 +86,26 @@ def _may_be_used(kept: KeptResult | None, commit: str | None) -> bool:
 
 
 def _is_green(kept: KeptResult) -> bool:
-    return kept.complete and not kept.hung and not kept.failed and kept.passed > 0
+    return kept.complete and not kept.hung and not _is_red(kept) and kept.passed > 0
+
+
+def _is_red(kept: KeptResult) -> bool:
+    return bool(kept.failed) or kept.red
 
 
 def _said_of_kept(kept: KeptResult | None) -> str:
-    return kept.said if kept is not None and kept.failed else ""
+    return kept.said if kept is not None and _is_red(kept) else ""
 
 
 def _said_of_made(made: KeptResult, before: KeptResult | None) -> str:
     """What it said if it failed; if it passed, whether it did so the last time too."""
-    if made.failed or before is None or made.commit is None or before.commit != made.commit:
-        return made.said if made.failed else ""
-    if not before.failed:
+    red = _is_red(made)
+    if red or before is None or made.commit is None or before.commit != made.commit:
+        return made.said if red else ""
+    if not _is_red(before):
         return ""
-    return f"{before.failed} tests failed the last time they were run on this very commit: flaky?"
+    what = f"{before.failed} tests failed" if before.failed else "the runner ended red"
+    return f"{what} the last time they were run on this very commit: flaky?"
 
 
 def _facts(
@@ -125,6 +131,7 @@ def _run(project: Project, tests: Tests, commit: str | None) -> KeptResult:
         passed=int(said.get("passed", 0)),
         failed=int(said.get("failed", 0)),
         skipped=int(said.get("skipped", 0)),
+        red=bool(said.get("red")),
         complete=bool(said.get("complete")),
         hung=ran.problem is PythonProblem.HUNG,
         said=mask_text(str(said.get("said", ran.detail))),
@@ -137,6 +144,7 @@ def _result(known: KeptResult, *, kept: bool) -> SuiteResult:
         passed=known.passed,
         failed=known.failed,
         skipped=known.skipped,
+        red=known.red,
         complete=known.complete,
         hung=known.hung,
         kept=kept,

@@ -32,7 +32,8 @@ class SuiteResult:
         commit: that was checked out; None if the tree was not clean from its beginning to its end.
         passed: tests that passed.
         failed: tests that failed or ended in an error.
-        skipped: tests that were left out.
+        skipped: tests that were left out, or are expected to fail.
+        red: whether the runner ended red although no test failed.
         complete: whether the runner came to its end and says so.
         hung: whether it was ended for its time.
         kept: whether it was made at an earlier look and used again.
@@ -43,6 +44,7 @@ class SuiteResult:
     passed: int = 0
     failed: int = 0
     skipped: int = 0
+    red: bool = False
     complete: bool = True
     hung: bool = False
     kept: bool = False

@@ -138,6 +138,7 @@ class Repository:
             "XDG_STATE_HOME": str(state),
             "PFID_SOCKET": str(state / "no-daemon.sock"),
             "GIT_CONFIG_GLOBAL": os.devnull,
+            "PYTHONUNBUFFERED": "",  # else nothing that a program prints comes late
         }
 
     def write(self, name, text):

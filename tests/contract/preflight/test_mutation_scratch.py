@@ -26,6 +26,7 @@ TEST = """
 
     class T(unittest.TestCase):
         def test_it(self):
+            print("flushed after the report of unittest")
             self.assertEqual(merge(1, 2), 3)
 """
 

@@ -14,6 +14,9 @@ UNITTEST = '[tests]\nrunner = "unittest"\nargs = ["discover", "tests"]\n'
 CASE = "import unittest\nclass T(unittest.TestCase):\n"
 GREEN = f"{CASE}    def test_a(self):\n        pass\n"
 RED = f"{CASE}    def test_a(self):\n        self.fail()\n"
+EXPECTED = "    @unittest.expectedFailure\n    def test_a(self):\n        self.fail()\n"
+PRINTS = f"{CASE}    def test_a(self):\n        print('x')\n        self.fail()\n"
+PRINTS += "    def test_b(self):\n        pass\n"
 
 
 def result(repository, spec):
@@ -80,6 +83,14 @@ def test_a_green_result_of_another_day_is_made_again(counted, monkeypatch, age_s
 def test_a_green_result_can_be_asked_for_anew(counted):
     result(counted, UNITTEST)
     assert not suite_facts(counted.project(UNITTEST), run=TestRuns.ALWAYS).result.kept
+    assert runs(counted) == 2
+
+
+def test_a_green_result_of_a_look_that_knew_less_is_made_again(counted):
+    result(counted, UNITTEST)
+    (kept,) = (counted.state / "preflight").glob("tests-*.json")
+    kept.write_text(kept.read_text().replace('"format":2', '"format":1'))
+    assert not result(counted, UNITTEST).kept
     assert runs(counted) == 2
 
 
@@ -160,6 +171,10 @@ def test_a_result_may_be_recalled_without_running_anything(repository):
         (UNITTEST, CASE + "    def test_a(self):\n        pass\n", (1, 0, 0)),
         (UNITTEST, CASE + "    def test_a(self):\n        self.fail()\n", (0, 1, 0)),
         (UNITTEST, CASE + "    def test_a(self):\n        self.skipTest('x')\n", (0, 0, 1)),
+        (UNITTEST, CASE + EXPECTED + "    def test_b(self):\n        pass\n", (1, 0, 1)),
+        (UNITTEST, CASE + EXPECTED.replace("self.fail()", "pass"), (0, 1, 0)),
+        (UNITTEST, f"print('Ran 9 tests in 1s')\n{PRINTS}", (1, 1, 0)),
+        (UNITTEST, f"import atexit, os\natexit.register(os.write, 2, b'bye')\n{PRINTS}", (1, 1, 0)),
         (PYTEST, "import pytest\ndef test_a():\n    pytest.skip()\n", (0, 0, 1)),
         (PYTEST, "import nowhere\n", (0, 1, 0)),
     ],
@@ -169,6 +184,25 @@ def test_what_ran_is_counted(repository, spec, text, counts):
     repository.commit()
     found = result(repository, spec)
     assert (found.passed, found.failed, found.skipped) == counts
+
+
+HOOK = "def pytest_sessionfinish(session):\n    session.exitstatus = {}\n"
+
+
+@pytest.mark.parametrize(
+    ("status", "red", "complete"), [(0, False, True), (1, True, True), (2, False, False)]
+)
+def test_a_runner_that_ends_red_without_a_failed_test_is_not_green(
+    repository, status, red, complete
+):
+    """A coverage gate does this."""
+    repository.write("tests/test_a.py", "def test_a():\n    pass\n")
+    repository.write("tests/conftest.py", HOOK.format(status))
+    repository.commit()
+    first, again = result(repository, PYTEST), result(repository, PYTEST)
+    assert (first.passed, first.failed) == (1, 0)
+    assert (first.red, first.complete) == (red, complete)
+    assert again.kept == (status == 0)
 
 
 @pytest.mark.parametrize("spec", [PYTEST, UNITTEST])

@@ -26,6 +26,8 @@ def result(**changed):
         (SuiteFacts(commit="c", result=result(kept=True)), "green_kept"),
         (SuiteFacts(commit="c", result=result(kept=True, failed=1)), "tests_failed"),
         (SuiteFacts(commit="c", result=result(failed=1)), "tests_failed"),
+        (SuiteFacts(commit="c", result=result(red=True)), "ended_red"),
+        (SuiteFacts(commit="c", result=result(kept=True, red=True)), "ended_red"),
         (SuiteFacts(commit="c", result=result(passed=0)), "no_test_ran"),
         (SuiteFacts(commit="d", result=result()), "result_stale"),
         (SuiteFacts(commit="d", result=result(failed=1)), "result_stale"),
