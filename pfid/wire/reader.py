@@ -59,7 +59,8 @@ class Follow(_Order, tag="follow", frozen=True, kw_only=True):
         begins_at: where the run's text begins; bytes before it are counted, never parsed.
         size_at_start: so many bytes are known to be older than the run.
         resume_at: offset to go on from after a restart; None for a new stream.
-        parser_state: what the reader last reported for this stream, None for a new one.
+        parser_state: what the reader last reported for this stream, None for a new one; plain data
+            where an earlier version reported it.
         uid: whose run it is; ``Configure.bytes_per_s`` counts by it.
         other_file: ``resume_at`` and ``parser_state`` are of the file whose place this one took: it
             is read from its start, unless it begins as that one did up to there.
@@ -129,7 +130,7 @@ class Batch(_Report, tag="batch", frozen=True, kw_only=True):
         facts: everything the log has said so far, not only since the last batch.
         phase: what the run is doing, as far as the text says.
         activity: whether the file grew.
-        parser_state: pass it back with ``offset``; opaque plain data.
+        parser_state: pass it back with ``offset``; opaque, and packed, since it is only kept.
     """
 
     stream: int
@@ -138,7 +139,7 @@ class Batch(_Report, tag="batch", frozen=True, kw_only=True):
     facts: LogFacts
     phase: Phase | None = None
     activity: bool = False
-    parser_state: Any = None
+    parser_state: bytes | None = None
 
 
 class Closed(_Report, tag="closed", frozen=True, kw_only=True):

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Final
 
+import msgspec
+
 from pfid.domain.step import StepEvent
 from pfid.wire.reader import Batch, Follow
 from pfid.workers.arrival import ArrivalClock
@@ -21,6 +23,9 @@ CHUNK_BYTES: Final = 512 * 1024
 """Read in one turn: of many busy files each gets the same share."""
 LEAVING_MAX_BYTES: Final = 256 * 1024 * 1024
 """Read at most of a file whose run has ended: one with a hole of terabytes has no end."""
+_PARTS: Final = ("parser", "seam", "link", "file")
+"""Of a state, in the order in which they are packed."""
+_encoder: Final = msgspec.msgpack.Encoder()
 _QUIET_SHARE: Final = 0.125
 """A file quiet for t is looked at again after t/8, within the two poll intervals."""
 
@@ -43,7 +48,8 @@ class FollowedFile:
         """Go on from the order's offset and state, or start at ``begins_at``.
 
         Raises:
-            ValueError: if the state is none of ours; likewise whatever the parser raises.
+            ValueError: if the state is none of ours, DecodeError if it is not even packed;
+                likewise whatever the parser raises.
             OSError: if the descriptor's name cannot be read.
         """
         self.stream: Final = order.stream
@@ -201,13 +207,10 @@ class FollowedFile:
         self._offset = 0
         self._seam = Seam(0)
 
-    def _state(self) -> dict[str, Any]:
-        return {
-            "parser": self._parser.state(),
-            "seam": self._seam.state(),
-            "link": self._link.state(),
-            "file": self._identity,
-        }
+    def _state(self) -> bytes:
+        """Pack it: the daemon keeps it of every rank of every run, and never looks into it."""
+        link, parser = self._link.state(), self._parser.state()
+        return _encoder.encode((parser, self._seam.state(), link, self._identity))
 
 
 def _identity(state: Any) -> tuple[int, int] | None:
@@ -217,8 +220,12 @@ def _identity(state: Any) -> tuple[int, int] | None:
 
 
 def _checked(state: Any) -> dict[str, Any]:
+    """The parts by name; a state of an earlier version is a map of them."""
     if state is None:
         return {}
+    if isinstance(state, bytes):
+        parts = msgspec.msgpack.decode(state, type=tuple[Any, Any, Any, Any])
+        state = dict(zip(_PARTS, parts, strict=True))
     if not isinstance(state, dict) or not {"parser", "seam"} <= state.keys():
         raise ValueError("the state of a followed file is a map with parser and seam")
     return state

@@ -1,10 +1,13 @@
 """What the daemon keeps of a run, to the byte: 200 KB at any length, little once it is over."""
 
 import gc
+import os
 import tracemalloc
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -24,22 +27,26 @@ from pfid.daemon.tracked import TrackedRun
 from pfid.domain.gate import Gate, GateState, ProvenTo
 from pfid.domain.names import RunId
 from pfid.domain.run import EndKind, RunEnd
-from pfid.formats.log_stream import LogParser
 from pfid.host.registry import Where, discover
 from pfid.policy import progress
 from pfid.spec.check import AnyCheck, Scope, Stage
 from pfid.spec.fakes import CONTROL_RUN
 from pfid.wire.control import HandedLog
-from pfid.wire.reader import Batch, StreamKind, decode_report, encode
-from pfid.workers.steps_text import StepsText
+from pfid.wire.reader import Configure, Follow, StreamKind, decode_report, encode
+from pfid.workers.arrival import ArrivalClock
+from pfid.workers.followed_file import FollowedFile
+from pfid.workers.parser_choice import parser_for
 
 STEPS = EXACT_STEPS
 """As many as are kept one by one: then it is most."""
 BATCH_BYTES = 64 * 1024
-LIVING_BYTES, OVER_BYTES = 200 * 1024, 60 * 1024
+LIVING_BYTES, OVER_BYTES = 200_000, 60_000
+RANK_STEPS = 100
+"""As many of a second as the newest minute holds, and more."""
 RELAUNCHES, RELAUNCHED_BYTES = 16, 8 * 1024
 
 
+@cache
 def printed() -> bytes:
     """A log of many steps of about a second, no two alike."""
     text = (
@@ -49,21 +56,36 @@ def printed() -> bytes:
     return "".join(text).encode()
 
 
-def reported(rank: int, steps: int = 500) -> bytes:
-    """A step file of a rank that says all it can."""
-    text = (
-        f'{{"step":{i},"seconds":{0.9 + i * 7919 % 211 / 1000},"rank":{rank},"pid":{rank + 9},'
+NOTES = """\
+{"note":"instrumented"}
+{"note":"attached"}
+{"note":"optimizer","kind":"torch.optim.adamw.AdamW"}
+{"note":"accounting","name":"6 N D, N without embeddings","peak_flops_per_s":989000000000000.0}
+{"step":0,"rank":RANK,"pid":1RANK,"dynamo":{"graphs":3,"frames":4,"frames_ok":3,"graph_breaks":1}}
+"""
+
+
+@cache
+def reported_by_any(steps: int) -> str:
+    """A step file of a rank that says all it can; which one is to be put in."""
+    return NOTES + "".join(
+        f'{{"step":{i},"seconds":{0.9 + i * 7919 % 211 / 1000},"rank":RANK,"pid":1RANK,'
         f'"tokens":{8_000 + i % 99},"real_tokens":{7_000 + i % 89},"width":{1_000 + i % 77},'
         f'"flops":{1e15 + i},"recompute_flops":{1e14 + i},"inside_s":0.8,"loss":{2 + i % 7}.5}}\n'
-        for i in range(steps + 1)
+        for i in range(1, steps + 1)
     )
-    return "".join(text).encode()
+
+
+def reported(rank: int, steps: int = RANK_STEPS) -> bytes:
+    """A step file of one rank."""
+    return reported_by_any(steps).replace("RANK", str(rank)).encode()
 
 
 class Daemon:
     """Core, reading, judging with every real check, showing and finishing."""
 
-    def __init__(self) -> None:
+    def __init__(self, folder: Path) -> None:
+        self._file = folder / "followed"
         outside: Any = SimpleNamespace(
             clock=SimpleNamespace(now_s=lambda: 1_000.0, monotonic_s=lambda: 10.0),
             reader=SimpleNamespace(order=lambda *_: True),
@@ -105,20 +127,21 @@ class Daemon:
 
     def _read(self, run: TrackedRun, kind: StreamKind, text: bytes) -> None:
         stream = self.reading.open(run, kind, -1, HandedLog())
-        parser = LogParser() if kind is StreamKind.LOG else StepsText()
+        order = Follow(stream=stream.number, kind=kind)
+        self._file.write_bytes(b"")
+        fd = os.open(self._file, os.O_RDONLY)
+        file = FollowedFile(
+            fd, order, lambda state: parser_for(order, Configure(), state), ArrivalClock()
+        )
         for offset in range(0, len(text), BATCH_BYTES):
-            chunk = text[offset : offset + BATCH_BYTES]
-            batch = Batch(
-                stream=stream.number,
-                offset=offset + len(chunk),
-                events=tuple(parser.feed(chunk, float(offset))),
-                facts=parser.facts(),
-                activity=True,
-                parser_state=parser.state(),
-            )
-            told = decode_report(encode(batch))
+            with self._file.open("ab") as written:
+                written.write(text[offset : offset + BATCH_BYTES])
+            file.look(float(offset))
+            file.read()
+            told = decode_report(encode(file.take_batch()))
             self.reading.told(ReaderTold(generation=1, report=told))
             self.judging.run_due(run)
+        os.close(fd)
 
     def flush(self) -> None:
         """Show and write everything."""
@@ -144,26 +167,29 @@ def _proven(checks: Sequence[AnyCheck]) -> tuple[Gate, ...]:
     )
 
 
-FILES = {
-    "a log": [(StreamKind.LOG, printed())],
-    "eight ranks and a log": [
+def files_of(ranks: int) -> list[tuple[StreamKind, bytes]]:
+    """A log alone, or the beginning of one and a step file of each rank."""
+    if not ranks:
+        return [(StreamKind.LOG, printed())]
+    return [
         (StreamKind.LOG, printed()[:BATCH_BYTES]),
-        *((StreamKind.STEPS, reported(rank)) for rank in range(7, 0, -1)),
+        *((StreamKind.STEPS, reported(rank)) for rank in range(ranks - 1, 0, -1)),
         (StreamKind.STEPS, reported(0, STEPS)),
-    ],
-}
+    ]
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("kind", FILES)
-def test_a_run_of_any_length_keeps_no_more_than_was_said_and_one_that_is_over_little(kind):
-    daemon = Daemon()
-    daemon.run("warm", [(how, text[:BATCH_BYTES]) for how, text in FILES[kind]])
+@pytest.mark.parametrize("ranks", [0, 1, 8])
+def test_a_run_of_any_length_keeps_no_more_than_was_said_and_one_that_is_over_little(
+    ranks, tmp_path
+):
+    daemon, files = Daemon(tmp_path), files_of(ranks)
+    daemon.run("warm", [(how, text[:BATCH_BYTES]) for how, text in (files[0], files[-1])])
     gc.collect()
     tracemalloc.start()
     try:
         before = tracemalloc.get_traced_memory()[0]
-        run = daemon.run("counted", FILES[kind])
+        run = daemon.run("counted", files)
         gc.collect()
         living = tracemalloc.get_traced_memory()[0] - before
         assert run.statistics.n in {STEPS - 1, STEPS}
@@ -177,8 +203,10 @@ def test_a_run_of_any_length_keeps_no_more_than_was_said_and_one_that_is_over_li
 
 
 @pytest.mark.full
-def test_nothing_is_kept_of_runs_relaunched_again_and_again_but_the_newest_events():
-    daemon = Daemon()
+def test_nothing_is_kept_of_runs_relaunched_again_and_again_but_the_newest_events(
+    tmp_path,
+):
+    daemon = Daemon(tmp_path)
     core = daemon.core
     core.events, core.shown = deque(core.events, 20), deque(core.shown, 20)  # are full soon
     text = printed()[:8_000]

@@ -1,5 +1,7 @@
 """The seam tells another text from the same text that grew."""
 
+import zlib
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -67,7 +69,9 @@ def test_chunking_does_not_matter_and_the_state_is_small(chunks, origin):
         by_chunk.grew(chunk)
     at_once.grew(data)
     assert by_chunk.state() == at_once.state() == Seam.restore(at_once.state()).state()
-    assert by_chunk.state()[1:] == [data[:HEAD_BYTES], data[-TAIL_BYTES:]]
+    head = data[:HEAD_BYTES]
+    assert by_chunk.state()[1:] == [[len(head), zlib.crc32(head)], data[-TAIL_BYTES:]]
+    assert Seam.restore([origin, head, data[-TAIL_BYTES:]]).state() == by_chunk.state()
 
 
 @pytest.mark.parametrize("state", [[], [0, b""], ["x", b"", b""], [0, "text", b""], None])
