@@ -13,6 +13,8 @@ from typing import Final
 BACKWARD_FACTOR: Final = 2.0
 """Recompute and gradients beside one forward, where they could not be measured (the playbook's 3x
 in all)."""
+CLOCK_SHARE: Final = 1e-6
+"""Sums of times on one clock may be over by their rounding."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +32,17 @@ class LossTiming:
     forward_s: float
     recompute_s: float = 0.0
     gradient_s: float | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse parts that cannot be.
+
+        Raises:
+            ValueError: if one is negative, or they are longer together than the step.
+        """
+        parts = (self.forward_s, self.recompute_s, self.gradient_s or 0.0)
+        if min(parts) < 0 or sum(parts) > self.step_s * (1 + CLOCK_SHARE):
+            said = ", ".join(f"{part:g}" for part in parts)
+            raise ValueError(f"the loss took {said} s of a step of {self.step_s:g} s")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

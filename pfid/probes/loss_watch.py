@@ -3,18 +3,23 @@
 The function is replaced, wherever a module holds it, by one that takes the time around it. What is
 checkpointed under it runs a second time inside ``backward()``: that is noticed by asking autograd
 whether a backward pass is running. Gradients of the loss are the time from the gradient of its
-result to the gradient of what it was given.
+result to the end of the last of its own operations that reads what it was given. Gradients of the
+given tensors themselves say less: that of a weight comes once a step, behind all that use it.
 """
 
 import sys
 import time
-from typing import Any, Callable, Dict, List, Optional
+from typing import Any, Callable, Dict, List, Tuple
 
 from .channel import Refused
 from .user_code import find
 
 WRAPPED = (staticmethod, classmethod)
 """Compared by type: asking isinstance of everything that modules hold wakes up lazy ones."""
+
+
+Edge = Tuple[Any, Any]
+"""A tensor, and the node that made it; None for a leaf."""
 
 
 class LossWatch:
@@ -27,10 +32,13 @@ class LossWatch:
         self.wait = wait
         self.original = find(target)
         self.inside = 0
+        self.handles: List[Any] = []
         self.clear()
 
     def clear(self) -> None:
-        """Begin a step."""
+        """Begin a step; what earlier ones left in a graph that lives on is timed no more."""
+        self._unhook()
+        self.counted_until = (0.0, 0.0)
         self.calls = 0
         self.forward_s = 0.0
         self.recompute_s = 0.0
@@ -71,25 +79,34 @@ class LossWatch:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._unhook()
         for owner, name, value in reversed(self.replaced):
             setattr(owner, name, value)
 
+    def _unhook(self) -> None:
+        handles, self.handles = self.handles, []
+        for handle in handles:
+            handle.remove()
+
     def _watched(self, *args: Any, **kwargs: Any) -> Any:
         """The loss, with the time around it; a recompute may end it in its middle on purpose."""
+        if self.inside:
+            return self.original(*args, **kwargs)  # it calls itself: that time is counted
         self.calls += 1
         again = in_backward(self.torch)
+        given = edges(self.torch, [*args, *kwargs.values()])
         self.inside += 1
-        began = self._now()
+        began, behind = self._now(), self.recompute_s
         try:
             result = self.original(*args, **kwargs)
         finally:
-            took = self._now() - began
+            took = self._now() - began - (self.recompute_s - behind)
             self.inside -= 1
             if again:
                 self.recompute_s += took
             else:
                 self.forward_s += took
-        self._watch_gradients([*args, *kwargs.values()], result)
+        self._watch_gradients(given, result)
         return result
 
     def _checkpointed(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -108,38 +125,60 @@ class LossWatch:
 
         return self.checkpoint(timed, *args, **kwargs)
 
-    def _watch_gradients(self, given: List[Any], result: Any) -> None:
-        """Take the time from the result's gradient to the last one of what was given."""
-        torch = self.torch
-        outputs = [t for t in _tensors(torch, result) if t.requires_grad]
-        inputs = [t for t in _tensors(torch, given) if t.requires_grad]
-        if not outputs or not inputs:
+    def _watch_gradients(self, given: List[Edge], result: Any) -> None:
+        """Take the time from the result's gradient to the last of those that read what was given.
+
+        No moment is counted twice, whatever order autograd takes the calls of a step in.
+        """
+        outputs = [t for t in _tensors(self.torch, result) if t.requires_grad]
+        readers = readers_of(given, [t.grad_fn for t in outputs])
+        if not readers:
             return
-        window: Dict[str, Optional[float]] = {"began": None, "taken": 0.0, "again": 0.0}
+        window: List[Tuple[float, float]] = []
 
         def begin(gradient: Any) -> Any:
-            if window["began"] is None:
-                window["began"] = self._now()
-                window["again"] = self.recompute_s
+            if not window:
+                window.append((self._now(), self.recompute_s))
             return gradient
 
-        def end(gradient: Any) -> Any:
-            if window["began"] is not None:
-                whole = self._now() - window["began"]
-                alone = max(0.0, whole - (self.recompute_s - float(window["again"] or 0.0)))
-                self.gradient_s += alone - float(window["taken"] or 0.0)
-                window["taken"] = alone
-            return gradient
+        def end(*_: Any) -> None:
+            if window:
+                now = (self._now(), self.recompute_s)
+                since = max(window[0], self.counted_until)
+                self.gradient_s += max(0.0, now[0] - since[0] - (now[1] - since[1]))
+                self.counted_until = now
 
         self.windows += 1
-        for one in outputs:
-            one.register_hook(begin)
-        for one in inputs:
-            one.register_hook(end)
+        self.handles += [one.register_hook(begin) for one in outputs]
+        self.handles += [node.register_hook(end) for node in readers]
 
     def _now(self) -> float:
         self.wait()
         return time.perf_counter()
+
+
+def edges(torch: Any, given: List[Any]) -> List[Edge]:
+    """Where the graph of what is given ends: asked before a call that may write into it."""
+    return [(t, t.grad_fn) for t in _tensors(torch, given) if t.requires_grad]
+
+
+def readers_of(given: List[Edge], results: List[Any]) -> List[Any]:
+    """Nodes of autograd's graph that lead from the results straight to what was given."""
+    leaves = {id(tensor) for tensor, node in given if node is None}
+    inner = {node for _, node in given if node is not None}
+    # a set of nodes, not of their ids: a node that nobody holds gives its id to the next one
+    seen, waiting = set(inner), [node for node in results if node is not None]
+    found: List[Any] = []
+    while waiting:
+        node = waiting.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        following = [one for one, _ in node.next_functions if one is not None]
+        if any(one in inner or id(getattr(one, "variable", None)) in leaves for one in following):
+            found.append(node)
+        waiting += following
+    return found
 
 
 def in_backward(torch: Any) -> bool:

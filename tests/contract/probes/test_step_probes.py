@@ -3,6 +3,7 @@
 import ast
 import json
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -100,6 +101,56 @@ class TestLossWatch:
         assert said["recompute_s"] >= 0.03
         assert said["forward_s"] >= 0.02
         assert said["calls"] == (2 if step == "whole" else 1)
+
+    @pytest.mark.parametrize(
+        ("name", "calls"), [("with_head", 1), ("in_parts", 4), ("tied", 1), ("tied_leaf", 1)]
+    )
+    def test_gradients_of_a_weight_that_is_trained_are_those_of_this_call_and_step(
+        self, name, calls
+    ):
+        import user_training as own
+
+        torch = pytest.importorskip("torch")
+        factory = user_step.Factory(f"user_training:{name}")
+        with loss_watch.LossWatch(torch, "user_training:head_loss", lambda: None) as watch:
+            step = factory.step({"width": 4, "batch": 2, "device": "cpu"}, lambda: None)
+            for _ in range(3):
+                watch.clear()
+                seconds, _ = step.timed()
+                said = watch.told()
+                # the rest of the backward pass is no part of the loss, however long it takes
+                parts = [said["forward_s"], said["recompute_s"], said["gradient_s"]]
+                assert said["calls"] == calls
+                assert said["gradient_s"] >= calls * own.LATE_S
+                assert sum(parts) <= seconds - own.REST_S
+
+    def test_a_graph_that_lives_on_is_timed_in_no_later_step(self):
+        torch = pytest.importorskip("torch")
+        weight = torch.ones(2, requires_grad=True)
+        with loss_watch.LossWatch(torch, "user_training:plain_loss", lambda: None) as watch:
+            import user_training as own
+
+            kept = own.plain_loss(weight)
+            kept.backward(retain_graph=True)
+            first = watch.told()["gradient_s"]
+            watch.clear()
+            kept.backward(retain_graph=True)
+            assert watch.gradient_s == 0
+            own.plain_loss(weight)
+        kept.backward()
+        assert first > 0
+        assert watch.gradient_s == 0
+
+    def test_a_loss_that_calls_itself_is_timed_once(self):
+        import user_training as own
+
+        torch = pytest.importorskip("torch")
+        with loss_watch.LossWatch(torch, "user_training:turned", lambda: None) as watch:
+            began = time.perf_counter()
+            own.turned(torch.ones(2))
+            whole = time.perf_counter() - began
+        assert own.FORWARD_S <= watch.told()["forward_s"] <= whole
+        assert watch.calls == 1
 
     def test_afterwards_the_users_functions_are_their_own_again(self):
         import user_training

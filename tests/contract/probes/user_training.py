@@ -114,6 +114,88 @@ def whole(width, batch, device):
     return _factory(outer)(width, batch, device)
 
 
+GIVEN, REST_S, LATE_S = torch.nn.Parameter(torch.ones(8, 16)), 0.2, 0.05
+
+
+class Late(torch.autograd.Function):
+    """A loss whose gradients take their time."""
+
+    @staticmethod
+    def forward(ctx, hidden, weight):
+        ctx.save_for_backward(hidden, weight)
+        return (hidden @ weight).mean()
+
+    @staticmethod
+    def backward(ctx, gradient):
+        hidden, weight = ctx.saved_tensors
+        time.sleep(LATE_S)
+        share = (gradient / hidden.shape[0] / weight.shape[1]).expand(hidden.shape[0], 16)
+        return share @ weight.T, hidden.T @ share
+
+
+class Slowly(torch.autograd.Function):
+    """The rest of a step, in the backward pass."""
+
+    @staticmethod
+    def forward(_ctx, x):
+        return x.clone()
+
+    @staticmethod
+    def backward(_ctx, gradient):
+        time.sleep(REST_S)
+        return gradient
+
+
+def head_loss(hidden, weight):
+    return Late.apply(hidden, weight)
+
+
+def turned(hidden, depth=1):
+    """Call itself."""
+    return turned(hidden, depth - 1) if depth else slow(hidden)
+
+
+def _with_head(width, batch, device, calls, given):
+    body = torch.nn.Linear(8, 8).to(device)
+    inputs = torch.ones(batch * width, 8, device=device)
+
+    def step():
+        weight = given(body)
+        hidden = Slowly.apply(body(inputs))
+        parts = hidden.chunk(calls)
+        sum(head_loss(part, weight) for part in parts).backward()
+        return batch * width
+
+    return step
+
+
+def with_head(width, batch, device):
+    """A trainable weight that outlives the step is given to the loss."""
+    return _with_head(width, batch, device, 1, lambda _: GIVEN)
+
+
+def in_parts(width, batch, device):
+    """Call the loss for each part of the records, with one weight."""
+    return _with_head(width, batch, device, 4, lambda _: GIVEN)
+
+
+def tied(width, batch, device):
+    """Share the weight of the loss with the body, whose gradients come after it."""
+    return _with_head(width, batch, device, 1, lambda body: body.weight.T.repeat(1, 2))
+
+
+def tied_leaf(width, batch, device):
+    """Share a weight itself: its gradient is whole only at the end of the backward pass."""
+    shared = torch.nn.Parameter(torch.ones(8, 16, device=device))
+    inputs = torch.ones(batch * width, 8, device=device)
+
+    def step():
+        head_loss(Slowly.apply(inputs @ shared)[:, :8], shared).backward()
+        return batch * width
+
+    return step
+
+
 def alone(width, batch, device):
     return _factory(torch.mean)(width, batch, device)[0]
 

@@ -38,3 +38,16 @@ def test_medians_are_taken_and_counted():
 
 def test_nothing_timed_is_nothing():
     assert loss_head_of([]) is None
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"forward_s": 0.1, "gradient_s": 0.95},
+        {"forward_s": 0.6, "recompute_s": 0.5},
+        {"forward_s": 0.1, "gradient_s": -0.01},
+    ],
+)
+def test_parts_are_never_more_than_their_whole(parts):
+    with pytest.raises(ValueError, match="s of a step of 1 s"):
+        LossTiming(step_s=1.0, **parts)
