@@ -3,17 +3,20 @@
 Run as ``python -m pfid.workers.gpu_sampler SOCKET_FD CELL_FD`` by an owner (pfid.adapters). It is
 disposable: a call into the driver may hang, crash or lie here without anybody else noticing. The
 index of the device it is about stands in the touch cell, so that the one bad GPU can be held back.
-It is asked to end with TERM, because killing whoever holds NVML has frozen GPUs
+An error that forbids further calls is also heard while a call hangs, by a thread, and told from
+there. It is asked to end with TERM, because killing whoever holds NVML has frozen GPUs
 (dcgm-exporter#84), and shuts the driver down politely then.
 """
 
+import os
 import select
 import signal
 import sys
+import threading
 import time
 from typing import Final, NoReturn
 
-from pfid.domain.gpu import FATAL_XIDS
+from pfid.domain.gpu import FATAL_XIDS, NVML, XidEvent
 from pfid.spec.gpu_sampler import GpuReading, GpuSampler, GpuSamplerError
 from pfid.spec.ports.gpus import SamplerProblem
 from pfid.wire.gpu import Beat, Configure, Opened, Read, Report, Trouble, decode_order, encode
@@ -50,6 +53,8 @@ class SamplerLoop:
     def __init__(self, channel: Channel, cell: TouchCell) -> None:
         """Take over both."""
         self._channel = channel
+        self._talking = threading.RLock()
+        """Whoever writes to the owner, or says which device is next, holds it."""
         self._cell = cell
         self._configured: Configure | None = None
         self._watched: list[Watched] = []
@@ -64,7 +69,7 @@ class SamplerLoop:
                 self._wait()
                 for body in self._channel.receive() or ():
                     self._configure(decode_order(body))
-                self._channel.flush()
+                self._flush()
                 if time.monotonic() >= self._due_s:
                     self._turn()
         finally:
@@ -79,7 +84,7 @@ class SamplerLoop:
         before = self._configured
         if before is None:
             self._report(Beat())  # what follows may take a while
-            self._channel.flush()
+            self._flush()
             self._watched = [Watched(s) for s in self._samplers(order)]
             if not self._watched:
                 self._leave(SamplerProblem.NO_LIBRARY, "no plugin brings a sampler")
@@ -100,7 +105,7 @@ class SamplerLoop:
         if not order.plugins:
             from pfid.workers.nvml_sampler import NvmlSampler
 
-            return [NvmlSampler()]
+            return [NvmlSampler(self._alarm)]
         from pfid.workers.gpu_plugins import collect_samplers
 
         samplers, problems = collect_samplers(order.plugins)
@@ -149,12 +154,16 @@ class SamplerLoop:
 
     def _open(self, watched: Watched, configured: Configure) -> None:
         self._cell.set(OPENING)
-        driver = watched.sampler.open(frozenset(configured.skip), self._cell.set)
+        driver = watched.sampler.open(frozenset(configured.skip), self._touch)
         watched.is_open, watched.trouble = True, None
         watched.retry_s = RETRY_FIRST_S
         self._report(
             Opened(sampler=watched.sampler.name, driver=driver.driver, library=driver.library)
         )
+
+    def _touch(self, index: int) -> None:
+        with self._talking:  # not after a fatal error that is being told
+            self._cell.set(index)
 
     def _tell(self, watched: Watched, got: GpuReading) -> None:
         fatal = any(event.code in FATAL_XIDS for event in got.xids)
@@ -188,20 +197,43 @@ class SamplerLoop:
         watched.retry_s = min(watched.retry_s * 2, RETRY_MAX_S)
         self._report(watched.trouble)
 
+    def _alarm(self, xids: tuple[XidEvent, ...]) -> NoReturn:
+        """A fatal error came while a call hangs: tell it and be gone, in the thread that heard it.
+
+        The call need not come back for that. Should the kernel keep the process for it, the owner
+        has been told all the same.
+        """
+        with self._talking:
+            try:
+                self._report(Read(sampler=NVML, at_s=time.time(), samples=(), xids=xids))
+                self._farewell(SamplerProblem.FATAL_XID, "", sampler=NVML)
+            finally:
+                os._exit(0)
+
     def _leave(self, problem: SamplerProblem, detail: str, *, sampler: str = "") -> NoReturn:
         """Say why, and end; the owner decides when there is a reason to start another."""
+        with self._talking:
+            self._farewell(problem, detail, sampler=sampler)
+            raise SystemExit(0)
+
+    def _farewell(self, problem: SamplerProblem, detail: str, *, sampler: str) -> None:
         self._report(Trouble(sampler=sampler, problem=problem, detail=detail, leaving=True))
         until_s = time.monotonic() + 2.0
+        poll = select.poll()  # one of its own: the other may be in use by the other thread
+        poll.register(self._channel.fileno(), select.POLLOUT)
         while self._channel.pending_bytes and not self._channel.closed:
             if time.monotonic() > until_s:
                 break
-            self._poll.register(self._channel.fileno(), select.POLLOUT)
-            self._poll.poll(100)
-            self._channel.flush()
-        raise SystemExit(0)
+            poll.poll(100)
+            self._flush()
 
     def _report(self, report: Report) -> None:
-        self._channel.send(encode(report))
+        with self._talking:
+            self._channel.send(encode(report))
+
+    def _flush(self) -> None:
+        with self._talking:
+            self._channel.flush()
 
 
 def _asked_to_end(*_: object) -> NoReturn:

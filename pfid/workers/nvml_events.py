@@ -1,6 +1,7 @@
 """Critical errors (Xid), as the driver reports them: asked for, never waited for."""
 
 import ctypes
+import threading
 from typing import Any, Final
 
 import pynvml
@@ -15,10 +16,13 @@ Deaf = dict[str, AbsentReason]
 
 
 class XidEvents:
-    """One event set over all GPUs."""
+    """One event set over all GPUs. May be read from another thread than the one that opens it."""
 
     def __init__(self) -> None:
         """Listen to nobody."""
+        self._lock = threading.RLock()
+        """Nobody waits on a set that is being given back."""
+        self._kept: tuple[XidEvent, ...] = ()
         self._set: Any = None
         self._uuids: dict[int | None, str] = {}
         self.broken = False
@@ -26,6 +30,10 @@ class XidEvents:
 
     def open(self, handles: list[tuple[Handle, str]]) -> Deaf:
         """Register every GPU; returns those whose errors are not told, and why."""
+        with self._lock:
+            return self._register(handles)
+
+    def _register(self, handles: list[tuple[Handle, str]]) -> Deaf:
         self.broken = False
         if not handles:
             return {}
@@ -44,6 +52,16 @@ class XidEvents:
 
     def read(self, at_s: float) -> tuple[XidEvent, ...]:
         """Take what has happened, without waiting."""
+        with self._lock:
+            kept, self._kept = self._kept, ()
+            return kept + self._new(at_s)
+
+    def keep(self, events: tuple[XidEvent, ...]) -> None:
+        """Give back what was read, for whoever reads next."""
+        with self._lock:
+            self._kept += events
+
+    def _new(self, at_s: float) -> tuple[XidEvent, ...]:
         if self._set is None or not self._uuids:
             return ()
         found: list[XidEvent] = []
@@ -61,10 +79,11 @@ class XidEvents:
 
     def close(self) -> None:
         """Give the set back."""
-        if self._set is not None:
-            reading(pynvml.nvmlEventSetFree, self._set)
-        self._set = None
-        self._uuids = {}
+        with self._lock:
+            if self._set is not None:
+                reading(pynvml.nvmlEventSetFree, self._set)
+            self._set = None
+            self._uuids = {}
 
 
 def _registered(handle: Handle, events: Any) -> AbsentReason | None:

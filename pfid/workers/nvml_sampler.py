@@ -1,7 +1,7 @@
 """NVIDIA's GPUs through NVML."""
 
 import time
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import Final
 
 import pynvml
@@ -14,6 +14,7 @@ from pfid.workers.nvml_calls import problem, reading
 from pfid.workers.nvml_device import Device
 from pfid.workers.nvml_events import XidEvents
 from pfid.workers.nvml_facts import read_facts
+from pfid.workers.nvml_hung import Alarm, HungListener
 
 MAX_DEVICES: Final = 64
 LOOK_AGAIN_S: Final = 60.0
@@ -29,10 +30,16 @@ class NvmlSampler:
 
     name = "nvml"
 
-    def __init__(self) -> None:
-        """Open nothing."""
+    def __init__(self, alarm: Alarm | None = None) -> None:
+        """Open nothing.
+
+        Args:
+            alarm: told, in a thread, of a fatal error that comes while a call hangs; None to hear
+                of it only when the call has come back.
+        """
         self._devices: list[Device] = []
         self._events = XidEvents()
+        self._hung = None if alarm is None else HungListener(self._events, alarm)
         self._touch: Touch = lambda _: None
         self._skip: frozenset[int] = frozenset()
         self._open = False
@@ -48,6 +55,13 @@ class NvmlSampler:
         Raises:
             GpuSamplerError: if NVML does not start.
         """
+        with self._round():
+            return self._start(skip, touch)
+
+    def _round(self) -> AbstractContextManager[None]:
+        return nullcontext() if self._hung is None else self._hung.round()
+
+    def _start(self, skip: frozenset[int], touch: Touch) -> GpuDriver:
         self._skip, self._touch = skip, touch
         try:
             pynvml.nvmlInit()
@@ -99,6 +113,10 @@ class NvmlSampler:
         Raises:
             GpuSamplerError: if the driver as a whole is gone, or its list of GPUs changed.
         """
+        with self._round():
+            return self._read(at_s, monotonic_s)
+
+    def _read(self, at_s: float, monotonic_s: float) -> GpuReading:
         xids = self._events.read(at_s)
         if any(event.code in FATAL_XIDS for event in xids):
             return GpuReading(xids=xids)

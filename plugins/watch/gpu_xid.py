@@ -11,9 +11,9 @@ a plugin's sampler that brings the pid, as one that reads the kernel's log can, 
 its reader is held back for a while and left out, one that is gone tells nothing.
 
 Blind spot: only errors since pfid began to listen are known, and after a fatal one nothing more is
-read. A card that is held back tells no error, not even a fatal one, and one between the end of a
-reader and the start of the next is told to nobody. An error of the network between cards shows up
-elsewhere.
+read. A card that is held back tells no error, not even a fatal one. Nobody hears one between the
+end of a reader and the start of the next, nor, if it is not fatal, one beside a call that never
+comes back. An error of the network between cards shows up elsewhere.
 
 When it fires: ``fatal_error``: the runs on this card are over or will hang; drain the box, reload
 the driver or restart. ``hardware_error``: finish or move what runs, then reset the card; ECC errors

@@ -19,21 +19,28 @@ from pfid.wire.gpu import PluginPlace, Trouble
 
 TEMPERATURE = ("nvmlDeviceGetTemperature", 1)
 OPENED = ("nvmlInitWithFlags", -1)
+EVENTS = "nvmlEventSetWait_v2"
+WAIT_S = 60.0
 
 
 def starts(sampler):
     return sampler.worker.counters.starts
 
 
+def asked(nvml):
+    """Every call but those for events, which are listened for while another call hangs."""
+    return [call for call in nvml.calls() if call[1] != EVENTS]
+
+
 def last_call(nvml):
-    return next((call[1:] for call in nvml.calls()[-1:]), None)
+    return next((call[1:] for call in asked(nvml)[-1:]), None)
 
 
 def hangs(nvml):
     """Whether the last call is the one that hangs, and no other comes after it."""
-    before = nvml.calls()
+    before = asked(nvml)
     time.sleep(0.5)
-    return last_call(nvml) == TEMPERATURE and nvml.calls() == before
+    return last_call(nvml) == TEMPERATURE and asked(nvml) == before
 
 
 @pytest.mark.parametrize(
@@ -92,10 +99,38 @@ def test_after_a_fatal_xid_nothing_is_asked_and_nothing_started(nvml, sampler):
     told = watching.trouble()
     assert (told.problem, told.leaving) == (SamplerProblem.FATAL_XID, True)
     names = [n for _, n, _ in nvml.calls()]
-    last = len(names) - 1 - names[::-1].index("nvmlEventSetWait_v2")
+    last = len(names) - 1 - names[::-1].index(EVENTS)
     assert names[last + 1 :] == []
     assert watching.worker._gate.wait_s() > 0
     assert starts(watching) == 1
+
+
+def delivered(nvml, fault):
+    ends_s = time.monotonic() + WAIT_S
+    while not fault(nvml):
+        assert time.monotonic() < ends_s, "the fault was not delivered"
+
+
+def test_a_fatal_xid_that_comes_while_a_call_hangs_is_heard_and_nothing_is_asked_after_it(
+    nvml, sampler, tmp_path
+):
+    """As a card whose firmware stops answering shows: the call first, the error after it."""
+    stop = DriverStop(own=tmp_path / "state")
+    nvml.play(H200, H200)
+    gate = GpuGate(environ=nvml.environ, monotonic_s=time.monotonic, stop=stop)
+    watching = sampler(gate=gate)
+    watching.read(lambda r: len(r.samples) == 2)
+    nvml.change(1, temperature=HANG)
+    delivered(nvml, hangs)
+    before = asked(nvml)
+    nvml.xid(1, 119)
+    (event,) = watching.read(lambda r: r.xids).xids
+    assert (event.uuid, event.code) == (uuid(1), 119)
+    told = watching.trouble()
+    assert (told.problem, told.leaving) == (SamplerProblem.FATAL_XID, True)
+    assert watching.gone().problem is SamplerProblem.FATAL_XID
+    assert DriverStop(own=tmp_path / "state").stands(), "whoever is started next"
+    assert (asked(nvml), starts(watching)) == (before, 1)
 
 
 def test_after_a_fatal_xid_a_driver_loaded_anew_is_a_reason_to_look_again(nvml, tmp_path):

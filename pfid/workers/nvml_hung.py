@@ -1,0 +1,62 @@
+"""Fatal errors that come while a call into the driver hangs: heard by a thread beside it.
+
+A card whose firmware stops answering shows in this order: a call hangs, and seconds later the
+driver tells the error (Xid 119, 120). Whoever asks for events only between two rounds of calls
+never hears it, and his event set dies with him. So a round that lasts too long is listened beside.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Final
+
+from pfid.domain.gpu import FATAL_XIDS, XidEvent
+from pfid.spec.gpu_sampler import GpuSamplerError
+from pfid.workers.nvml_events import XidEvents
+
+LATE_S: Final = 2.0
+"""A round of calls that lasts longer may hang. Firmware is waited for longer than this before the
+error is told, and whoever owns this process waits longer before ending it."""
+EACH_S: Final = 0.25
+
+Alarm = Callable[[tuple[XidEvent, ...]], None]
+"""Told of errors with a fatal one among them, in the listening thread."""
+
+
+class HungListener:
+    """Listens while, and only while, a round of calls lasts too long."""
+
+    def __init__(self, events: XidEvents, alarm: Alarm) -> None:
+        """Start nothing yet."""
+        self._events = events
+        self._alarm = alarm
+        self._began_s: float | None = None
+        self._thread = threading.Thread(target=self._run, name="hung-listener", daemon=True)
+
+    @contextmanager
+    def round(self) -> Iterator[None]:
+        """Calls are made within it; one within another is part of that."""
+        if self._thread.ident is None:
+            self._thread.start()
+        outer_s = self._began_s
+        self._began_s = time.monotonic() if outer_s is None else outer_s
+        try:
+            yield
+        finally:
+            self._began_s = outer_s
+
+    def _run(self) -> None:
+        while True:
+            time.sleep(EACH_S)
+            began_s = self._began_s
+            if began_s is not None and time.monotonic() - began_s >= LATE_S:
+                self._listen()
+
+    def _listen(self) -> None:
+        found: tuple[XidEvent, ...] = ()
+        with suppress(GpuSamplerError):  # whoever makes the calls meets it as well
+            found = self._events.read(time.time())
+        if any(event.code in FATAL_XIDS for event in found):
+            self._alarm(found)
+        self._events.keep(found)
