@@ -6,6 +6,9 @@ lies outside of the repository), the commit describes another program than the o
 nobody can ever run that again (playbook 4.4). A folder that git refuses to look at, because it
 belongs to somebody else, is neither clean nor dirty.
 
+Code that cannot be read, or is of a newer Python than the one pfid runs in, is searched for the
+names of untracked files: where it holds one and the import itself is not seen, nobody can say.
+
 Blind spot: ignored files that are imported, code outside the repository that is not the launched
 script, and imports whose name is made at run time. Which script is launched is known to
 `pfid run --preflight`, or from the spec's `command` or its smoke run; else nobody can say. A commit
@@ -89,7 +92,8 @@ def observe(world: World) -> Seen:
     changed = [c for c in git.changes if not c.submodule]
     modules = [c.path for c in git.changes if c.submodule]
     modules += [s.path for s in git.submodules if (s.moved or s.dirty) and s.path not in modules]
-    named = (*(c.path for c in changed), *modules, *facts.launched, *(facts.imported or ()))
+    untracked = facts.unclear if facts.imported is None else facts.imported
+    named = (*(c.path for c in changed), *modules, *facts.launched, *untracked)
     return Seen(
         problem=git.problem.value,
         changes=len(changed) or (git.changes_n if git.dirty and not modules else 0),

@@ -17,11 +17,13 @@ class TreeFacts:
         git: as git sees it.
         imported: untracked files that tracked code imports; None if that could not be looked at.
         launched: files that the command starts and no commit of the repository holds.
+        unclear: files of code that cannot be read or parsed, and may import an untracked one.
     """
 
     git: GitFacts
     imported: tuple[str, ...] | None = ()
     launched: tuple[str, ...] = ()
+    unclear: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -218,6 +220,7 @@ class FiguresFacts:
         allowed: places that an allow-list with a reason excuses.
         unread: files that could not be looked at.
         left_out: binary and vendored files that were left out.
+        further: places beyond those that are listed, of which none tells whether it is allowed.
     """
 
     problem: str = ""
@@ -227,6 +230,7 @@ class FiguresFacts:
     allowed: int = 0
     unread: tuple[str, ...] = ()
     left_out: int = 0
+    further: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from pfid.bootstrap.preflight.imports import READ_MAX_BYTES
 from pfid.bootstrap.preflight.tree import tree_facts
 
 
@@ -28,13 +29,99 @@ def test_every_way_to_import_is_seen(repository):
     assert imported(repository) == ("a/b.py", "c.py", "pack/__init__.py", "train/d.py")
 
 
-def test_code_that_cannot_be_parsed_imports_nothing_and_stops_nobody(repository):
+def test_code_that_cannot_be_parsed_and_names_no_untracked_file_imports_none(repository):
     repository.write("broken.py", "def (:\n")
     (repository.folder / "nul.py").write_bytes(b"\0\0")
     repository.write("run.py", "import there\n")
     repository.commit()
     repository.write("there.py", "")
     assert imported(repository) == ("there.py",)
+    repository.write("run.py", "import elsewhere\n")
+    assert imported(repository) == ()
+
+
+NEWER = "type Rows = list[int] # of Python 3.99\nfn {\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (NEWER + "    import there\n", ("there.py",)),
+        (NEWER + "from . import there\n", ("there.py",)),
+        (NEWER + "if 1: import there\n", None),
+        (NEWER + "from train import (\n    there,\n)\n", None),
+        (NEWER + "import theres\n", ()),
+        (f"import there\n#{'x' * 2_100_000}\n", ("there.py",)),
+        (f"pass; import there\n#{'x' * 2_100_000}\n", None),
+    ],
+    ids=["own line", "from", "behind a condition", "over lines", "other", "long", "long, hidden"],
+)
+def test_what_code_of_a_newer_python_may_import_is_never_taken_for_nothing(repository, text, found):
+    repository.write("run.py", text)
+    repository.commit()
+    repository.write("there.py", "")
+    facts = tree_facts(repository.project())
+    assert facts.imported == found
+    assert facts.unclear == (("run.py",) if found is None else ())
+
+
+def test_code_that_cannot_be_read_leaves_open_what_it_imports(repository):
+    repository.write("other.py", "import there\n")
+    (repository.folder / "run.py").symlink_to("run.py")
+    repository.commit()
+    assert imported(repository) == ()  # nothing is untracked
+    repository.write("new.py", "")
+    facts = tree_facts(repository.project())
+    assert (facts.imported, facts.unclear) == (None, ("run.py",))
+    repository.write("there.py", "")
+    assert imported(repository) == ("there.py",)
+
+
+def test_code_that_is_too_long_to_be_read_leaves_it_open(repository):
+    path = repository.write("run.py", "")
+    repository.commit()
+    with path.open("wb") as file:
+        file.truncate(READ_MAX_BYTES + 1)
+    repository.write("there.py", "")
+    assert imported(repository) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("#!/usr/bin/env python3\nimport there\n", ("there.py",)),
+        (f"#!/usr/bin/env python3\n{NEWER}if 1: import there\n", None),
+        ("import there\n", ("there.py",)),
+        ("#!/bin/sh\nexec python3 -c 'import there'\n", ()),
+        ("There is no code in here; it would import there.\n", ()),
+    ],
+)
+def test_a_script_without_an_ending_imports_as_any_other(repository, text, found):
+    repository.write("train_it", text).chmod(0o755)
+    repository.commit()
+    repository.write("there.py", "")
+    assert tree_facts(repository.project('command = ["./train_it"]\n')).imported == found
+
+
+NOTEBOOK = '{"cells": [{"cell_type": "code", "source": ["%time\\n", "import there\\n"]}]}'
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (NOTEBOOK, ("there.py",)),
+        (NOTEBOOK.replace('"code"', '"markdown"'), ()),
+        (NOTEBOOK.removesuffix("]}"), None),
+        ("[]", ()),
+    ],
+)
+def test_a_notebook_that_is_launched_is_searched(repository, text, found):
+    repository.write("run.ipynb", text)
+    repository.commit()
+    repository.write("there.py", "")
+    assert imported(repository) == ()
+    project = repository.project('command = ["papermill", "run.ipynb"]\n')
+    assert tree_facts(project).imported == found
 
 
 def test_a_changed_file_is_named(repository):

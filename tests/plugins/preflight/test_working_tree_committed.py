@@ -43,6 +43,12 @@ def test_a_tree_is_judged(git, imported, reason):
     assert said(imported, **git).reason == reason
 
 
+def test_what_left_it_open_is_named():
+    facts = TreeFacts(git=repository().facts(), imported=None, unclear=("train.py",))
+    verdict = judge(observe(project_world(tree=facts)), NoLimits())
+    assert (verdict.reason, verdict.evidence) == ("imports_unreadable", ("train.py",))
+
+
 def test_a_submodule_that_moved_is_named():
     moved = GitSubmodule(path="lib", commit="a", checked_out="b", moved=True)
     verdict = said(dirty=True, submodules=(moved,))

@@ -1,0 +1,116 @@
+"""Which modules a file of code imports, as far as that can be read from it."""
+
+import ast
+import json
+import re
+import stat
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+PARSED_MAX_BYTES: Final = 2_000_000
+READ_MAX_BYTES: Final = 64_000_000
+_UNPARSED: Final = (SyntaxError, ValueError, RecursionError, MemoryError)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Imports:
+    """What one file imports.
+
+    Attributes:
+        names: dotted names, each with every end cut off: `a.b.c` imports a and a.b as well.
+        words: where the file is no Python of this interpreter (of a newer one, perhaps, or of
+            none), those words in it that were looked for: it imports nothing else. None if it
+            could not be read.
+    """
+
+    names: frozenset[str] = frozenset()
+    words: frozenset[str] | None = frozenset()
+
+
+def imports_of(path: Path, among: Collection[str]) -> Imports:
+    """Read a file; ``among`` are the words to be looked for where it cannot be parsed."""
+    body = _read(path)
+    if body is None:
+        return Imports(words=None)
+    try:
+        body = _of_notebook(body) if path.suffix == ".ipynb" else body
+        return Imports(names=frozenset(_names(_parsed(body))))
+    except _UNPARSED:
+        text = body.decode(errors="replace")
+        words = set(re.findall(r"\w+", text)).intersection(among)
+        return Imports(names=frozenset(_of_lines(text)), words=frozenset(words))
+
+
+def is_script(path: Path) -> bool:
+    """Whether a file whose name does not say so is Python: by its first line, or read as such."""
+    body = _read(path)
+    if not body:
+        return False
+    if body.startswith(b"#!"):
+        return b"python" in body.partition(b"\n")[0]
+    try:
+        return any(True for _ in _names(_parsed(body)))
+    except _UNPARSED:
+        return False
+
+
+def _read(path: Path) -> bytes | None:
+    """Its bytes: none where no file is, which nothing can run; None if it cannot be read."""
+    try:
+        found = path.stat()
+        if stat.S_ISDIR(found.st_mode):
+            return b""
+        if not stat.S_ISREG(found.st_mode) or found.st_size > READ_MAX_BYTES:
+            return None
+        return path.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return b""
+    except OSError:
+        return None
+
+
+def _of_notebook(body: bytes) -> bytes:
+    """The code of its cells; the whole text where it is no notebook, which no Python is then."""
+    try:
+        cells = json.loads(body)["cells"]
+        return "\n".join(
+            "".join(cell["source"]) for cell in cells if "code" in cell.values()
+        ).encode()
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return b"no notebook: " + body
+
+
+def _parsed(body: bytes) -> ast.AST:
+    if len(body) > PARSED_MAX_BYTES:
+        raise ValueError(len(body))
+    return ast.parse(body)
+
+
+def _of_lines(text: str) -> Iterator[str]:
+    """Imports that stand on a line of their own, whatever else the file holds."""
+    for line in text.splitlines():
+        alone = line.strip()
+        if alone.startswith(("import ", "from ")):
+            try:
+                yield from _names(ast.parse(alone))
+            except _UNPARSED:
+                continue
+
+
+def _names(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield from _with_parents(alias.name)
+        elif isinstance(node, ast.ImportFrom):
+            for alias in node.names:
+                base = f"{node.module}." if node.module else ""
+                yield from _with_parents(f"{base}{alias.name}")
+
+
+def _with_parents(name: str) -> Iterator[str]:
+    parts = name.split(".")
+    for end in range(1, len(parts) + 1):
+        yield ".".join(parts[:end])
