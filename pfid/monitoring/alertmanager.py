@@ -7,6 +7,8 @@ from pfid.monitoring.series_rules import NAMES
 
 _UNHEARD: Final = 'alertname=~"PfidDown|PfidLoopStalled"'
 DEATH: Final = alert_name("run_gone")
+STANDS_STILL: Final = ("gpu_work_kind", "run_stalled", "step_time_regime", "steps_unreported")
+"""Checks that a run fails, or cannot be looked at with, for being dead alone."""
 INHIBIT: Final = (
     # A box that is down, or whose page is old news, says nothing new about its runs; what is known
     # of a dead one stays true.
@@ -26,10 +28,11 @@ INHIBIT: Final = (
         "target_matchers": ['alertname="PfidRankMissingUnknown"'],
         "equal": ["job"],
     },
-    # A run that is gone also stands still; one alert is enough.
+    # A run that is gone also stands still; one alert is enough. What else is told of it (an error
+    # of its GPU, a loss that is NaN) may be why it died.
     {
         "source_matchers": [f'alertname="{DEATH}"'],
-        "target_matchers": ['check!=""', 'check!="run_gone"', 'run!=""'],
+        "target_matchers": [f'check=~"{"|".join(STANDS_STILL)}"', 'run!=""'],
         "equal": ["job", "instance", "run"],
     },
     # A run that stands still does no matrix work either.
@@ -38,9 +41,9 @@ INHIBIT: Final = (
         "target_matchers": [f'alertname="{alert_name("gpu_work_kind")}"', 'run!=""'],
         "equal": ["job", "instance", "run"],
     },
-    # A check that is not proven answers UNKNOWN for every run.
+    # A check that is not proven by these answers UNKNOWN for every run; the other legs leave it on.
     {
-        "source_matchers": ['alertname="PfidGateUnproven"'],
+        "source_matchers": ['alertname="PfidGateUnproven"', 'leg=~"controls|sabotage"'],
         "target_matchers": ['alertname=~"Pfid.+Unknown"'],
         "equal": ["job", "instance", "check"],
     },
