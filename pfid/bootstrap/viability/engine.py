@@ -176,7 +176,11 @@ def _mapping(modules: ModuleTree, rule: ExpertRule) -> MappingFacts:
     if found.mapped is None or found.builds is None:
         said += [f"not seen: {doubt}" for doubt in found.doubts[:DOUBTS]]
     return MappingFacts(
-        walks=rule.walks, builds=found.builds, mapped=found.mapped, evidence=tuple(said)
+        walks=rule.walks,
+        builds=found.builds,
+        mapped=found.mapped,
+        asked=found.asked,
+        evidence=tuple(said),
     )
 
 
@@ -213,7 +217,12 @@ def _confirmed(facts: EngineFacts, candidate: Candidate, found: _Found) -> Engin
     named = candidate.engine
     if named is None or not named.python or not facts.class_name:
         return facts
-    asked = {"engine": found.package, "architectures": list(found.architectures)}
+    givers = facts.mapping.asked
+    asked = {
+        "engine": found.package,
+        "architectures": list(found.architectures),
+        "providers": [(module, name) for module, name, _ in givers],
+    }
     answer = candidate.engine_interpreter.ask("engine_class", asked, deadline_s=IMPORT_S)
     said = answer.said
     if said is None or said.get("problem"):
@@ -224,9 +233,18 @@ def _confirmed(facts: EngineFacts, candidate: Candidate, found: _Found) -> Engin
         and order == list(facts.order)
         and (facts.lora is None or bool(said["lora"]) is facts.lora)
     )
+    has = dict(zip(givers, said["mapping"], strict=True))
+    other = [name for (_, name, told), runs in has.items() if runs not in {None, told}]
+    same = same and not other
     word = "the same" if same else "otherwise"
     told = f"the engine was imported and says {word}: {said['class']}, adapters {said['lora']}"
+    told += _named("names of experts from", [n for (_, n, _), runs in has.items() if runs])
+    told += _named("as its source does not say of", other)
     return replace(facts, confirmed=same, confirmation=told)
+
+
+def _named(words: str, names: list[str]) -> str:
+    return f", {words} {', '.join(names[:DOUBTS])}" if names else ""
 
 
 def _why_not(answer: PythonAnswer) -> str:

@@ -7,6 +7,7 @@ from pfid.formats.engine_source.expert_rule import WANTED, ExpertRule
 from pfid.formats.engine_source.module_tree import ModuleTree
 from pfid.formats.engine_source.values import Made, Unseen, Value
 from pfid.formats.python_source.bindings import dotted
+from pfid.formats.python_source.names import ClassRef
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,6 +19,7 @@ class Experts:
         built: module that does, and where.
         mapped: whether the mapping is found; None if nobody can say.
         provider: class that gives the mapping, and where it stands; "" if none does.
+        asked: classes that were asked for it, by module, and whether each has the method.
         doubts: what could not be followed.
     """
 
@@ -25,6 +27,7 @@ class Experts:
     built: str = ""
     mapped: bool | None = None
     provider: str = ""
+    asked: tuple[tuple[str, str, bool], ...] = ()
     doubts: tuple[str, ...] = ()
 
 
@@ -53,6 +56,7 @@ def judge_experts(tree: ModuleTree, rule: ExpertRule) -> Experts:
         built=built,
         mapped=True if asked.provider else (None if unsure else False),
         provider=asked.provider,
+        asked=tuple((kind.module, kind.name, has) for kind, has in asked.kinds.items()),
         doubts=tuple(dict.fromkeys((*asked.unsure, *doubts))),
     )
 
@@ -64,8 +68,12 @@ class _Asked:
         self._tree = tree
         self.provider = ""
         self.unsure: list[str] = []
+        self.kinds: dict[ClassRef, bool] = {}
 
     def one(self, path: str, made: Made) -> None:
+        found = self._tree.running.lineages.attribute(made.kind, WANTED)
+        if not found.doubt:
+            self.kinds[made.kind] = found.owner is not None
         sure, said = _provides(self._tree, path, made)
         if sure:
             self.provider = self.provider or said

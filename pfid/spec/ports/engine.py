@@ -13,6 +13,7 @@ class MappingFacts:
         walks: whether the engine walks every module; else the class and its children decide.
         builds: whether the class builds experts in the engine's eyes; None if nobody can say.
         mapped: whether the rule finds the names; None if nobody can say.
+        asked: classes that the rule asks for the names, by module, and whether each has an answer.
         evidence: what was seen: the rule, what builds, what provides, what could not be followed.
     """
 
@@ -21,6 +22,7 @@ class MappingFacts:
     walks: bool = False
     builds: bool | None = True
     mapped: bool | None = True
+    asked: tuple[tuple[str, str, bool], ...] = ()
     evidence: tuple[str, ...] = ()
 
 

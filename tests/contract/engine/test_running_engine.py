@@ -52,6 +52,61 @@ def test_an_engine_that_says_otherwise_is_unknown(installed, asked, configs):
     assert "says otherwise" in "\n".join(verdict.evidence)
 
 
+def large(configs):
+    return {**configs["moe"], "architectures": ["MistralLarge3ForCausalLM"]}
+
+
+@pytest.mark.parametrize(
+    ("kind", "giver"), [("by_class", "MistralLarge3ForCausalLM"), ("by_walk", "RoutedExperts")]
+)
+def test_the_names_of_experts_are_confirmed_by_the_class_that_gives_them(
+    installed, asked, configs, kind, giver
+):
+    installed(kind)
+    config = large(configs) if kind == "by_class" else configs["gemma"]
+    verdict = asked(config, python=sys.executable)["expert_mapping"]
+    assert verdict.reason == "mapped"
+    confirmed = next(line for line in verdict.evidence if "says the same" in line)
+    assert confirmed.endswith(f"adapters True, names of experts from {giver}")
+
+
+GONE = """
+def load_general_plugins():
+    from {module} import {owner}
+    del {owner}.get_expert_mapping
+"""
+GAINED = """
+def load_general_plugins():
+    from vllm.model_executor.models.gemma4 import Gemma4ForConditionalGeneration as found
+    found.get_expert_mapping = lambda self: [("experts.w13_", "experts.0.gate_proj.", 0, "w1")]
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "module", "owner"),
+    [
+        ("by_class", "vllm.model_executor.models.deepseek", "DeepseekV2ForCausalLM"),
+        ("by_walk", "vllm.model_executor.layers.fused_moe.routed_experts", "RoutedExperts"),
+    ],
+)
+def test_an_engine_that_loses_the_names_of_experts_when_it_loads_is_unknown(
+    installed, asked, configs, kind, module, owner
+):
+    installed(kind, **{"plugins/__init__": GONE.format(module=module, owner=owner)})
+    config = large(configs) if kind == "by_class" else configs["gemma"]
+    verdict = asked(config, python=sys.executable)["expert_mapping"]
+    assert verdict.reason == "engine_contradicts"
+    assert "says otherwise" in "\n".join(verdict.evidence)
+
+
+def test_an_engine_that_gains_the_names_of_experts_when_it_loads_is_unknown(
+    installed, asked, configs
+):
+    installed("by_class", **{"plugins/__init__": GAINED})
+    verdict = asked(configs["gemma"], python=sys.executable)["expert_mapping"]
+    assert verdict.reason == "engine_contradicts"
+
+
 def test_plugins_are_believed_where_the_engine_has_loaded_them(installed, asked, configs):
     place = installed("by_walk")
     told = place / "other-1.0.dist-info"
