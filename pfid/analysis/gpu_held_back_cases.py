@@ -14,7 +14,8 @@ from pfid.spec.ports.gpus import GpuState
 def held_back_cases(limits: WorkLimits) -> Iterator[WorkCase]:
     """Every case, for the limits in force."""
     for case in _cases(limits):
-        yield replace(case, cards=tuple(lasting(c, limits.window_s) for c in case.cards))
+        cards = tuple(lasting(c, limits.window_s) for c in case.cards)
+        yield replace(case, cards=cards, about_card=case.reason == "throttled")
 
 
 def _cases(limits: WorkLimits) -> Iterator[WorkCase]:

@@ -154,7 +154,7 @@ def judge(seen: Seen, limits: Limits) -> Verdict:
         f"GPU {', '.join(str(c.state.facts.index) for c in those)}",
         *clauses(reason, reading),
         figures=figures(reading, len(readings)),
-        entity=about_card if reason == Work.DISAGREE.value else None,
+        entity=about_card if reason in _OF_THE_CARD else None,
     )
 
 
@@ -190,6 +190,8 @@ def _reason(
     return _spins(seen, limits) if reading.work is Work.LOW_POWER else reading.work.value
 
 
+_OF_THE_CARD: Final = frozenset({Work.DISAGREE.value, Work.THROTTLED.value})
+"""Told by the card's own sensors alone, which convict no run."""
 _OF_THE_RUN: Final = frozenset(
     {
         Work.MATMUL,

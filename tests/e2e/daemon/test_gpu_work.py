@@ -37,6 +37,7 @@ window_s = 4.0
 hung_s = 20.0
 """
 HOT = 0x40
+THROTTLED = ("fail", "throttled")
 POWER_UNCLEAR = "tensor_idle_power_unclear"
 EVALUATION = "***** Running Evaluation *****"
 DENSE = {"utilization": 100, "throttle": 0, "sm": 97.0, "tensor": 81.0}
@@ -92,9 +93,11 @@ ROWS = {
     "starves": Row(H200_IDLE, ("fail", "gpu_starved")),
     "evaluates": Row(H200_IDLE, ("pass", "waits_by_phase"), steps="eval"),
     "nobody_tells_the_phase": Row(H200_IDLE, ("unknown", "phase_unknown"), steps=""),
-    "hot": Row({**H200, "power": 300_000, "throttle": HOT}, ("fail", "throttled"), (640.0, 700.0)),
-    "cap_lowered": Row(RTX_3090_CAPPED, ("fail", "throttled"), (340.0, 350.0)),
-    "cap_below_default": Row(RTX_3090_CAPPED, ("fail", "throttled")),
+    "hot": Row(
+        {**H200, "power": 300_000, "throttle": HOT}, THROTTLED, (640.0, 700.0), about_card=True
+    ),
+    "cap_lowered": Row(RTX_3090_CAPPED, THROTTLED, (340.0, 350.0), about_card=True),
+    "cap_below_default": Row(RTX_3090_CAPPED, THROTTLED, about_card=True),
     "no_tensor_at_65_percent": Row(
         {**H200, "power": 416_000, "tensor": 0.0}, ("unknown", POWER_UNCLEAR), (640.0, 700.0)
     ),

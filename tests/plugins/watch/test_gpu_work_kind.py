@@ -98,6 +98,7 @@ def test_a_card_that_is_held_back_explains_those_that_wait_for_it():
     assert verdict.reason == "throttled"
     assert "GPU 5" in verdict.summary
     assert "hw_thermal" in verdict.summary
+    assert (verdict.entity.kind, verdict.entity.id) == (EntityKind.GPU, "GPU-5")
 
 
 def test_a_sensor_that_lies_is_the_cards_fault_and_says_nothing_of_the_run():
@@ -246,10 +247,19 @@ def test_whatever_the_cards_say_the_answer_is_a_declared_one(states, moves):
     assert ANSWERS.reasons[verdict.reason] is verdict.outcome
 
 
+OF_THE_CARD = {
+    "throttled": card(300.0, throttle=frozenset({"sw_thermal"})),
+    "sensors_disagree": card(sm_activity=0.0, tensor_activity=0.0),
+}
+"""What the card's own sensors say alone, and so of the card alone."""
+
+
 def test_no_fail_of_a_run_is_left_out_of_what_must_agree():
-    of_the_card = {"throttled", "sensors_disagree"}
     fails = {code for code, outcome in ANSWERS.reasons.items() if outcome is Outcome.FAIL}
-    assert fails - of_the_card == set(SOURCES_OF)
+    assert fails - OF_THE_CARD.keys() == set(SOURCES_OF)
+    for reason, state in OF_THE_CARD.items():
+        verdict = said(state)
+        assert (verdict.reason, verdict.entity.kind) == (reason, EntityKind.GPU)
     assert all(len(sources) >= 2 for sources in SOURCES_OF.values())
 
 
