@@ -19,7 +19,7 @@ MERGE_BELOW_S: Final = 0.1
 
 
 class RecentSteps:
-    """Events of one writer, newest last, without their reports. Some 35 KB when full.
+    """Events of one writer, newest last, without their reports. Some 30 KB when full.
 
     The newest stays an object, because the next one may be put together with it.
     """

@@ -148,4 +148,4 @@ def test_writers_without_end_take_no_room_without_end():
     events = [event(i, seconds=1.0, writer=f"w{i}") for i in range(5_000)]
     recent = RecentSteps(events)
     assert recent.last(CAPACITY) == tuple(events[-CAPACITY:])
-    assert len(recent._older._writers) <= 1_024
+    assert len(recent._older._sorts) <= 1_024
