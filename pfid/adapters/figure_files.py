@@ -69,6 +69,7 @@ class Searched:
         read: files that were looked through.
         left_out: binary and vendored files, and links.
         unread: files that cannot be read, by path.
+        further: places beyond those that are kept.
         by: "ripgrep" or "python".
     """
 
@@ -76,6 +77,7 @@ class Searched:
     read: int = 0
     left_out: int = 0
     unread: list[str] = field(default_factory=list)
+    further: int = 0
     by: str = "python"
 
 
@@ -125,6 +127,8 @@ def _look_into(
             for place in _places(path, block, patterns[0], wanted):
                 if len(found.places) < PLACES_MAX:
                     found.places.append(place)
+                else:
+                    found.further += 1
     except OSError:
         found.unread.append(path)
 
@@ -182,7 +186,9 @@ def _by_ripgrep(
     if program is None or environ is None:
         return paths
     options = ["--files-with-matches", "--null", "--text", "--no-config", "--no-messages"]
-    bytewise = pattern.replace(NO_DIGIT, f"(?-u:{NO_DIGIT})").replace(r"\b", r"(?-u:\b)", 1)
+    bytewise = pattern.replace(NO_DIGIT, f"(?-u:{NO_DIGIT})")
+    for boundary in (r"\b", r"\B"):
+        bytewise = bytewise.replace(boundary, f"(?-u:{boundary})", 1)
     head = [program, *options, "--no-ignore", "--hidden", "--regexp", bytewise, "--"]
     named: set[str] = set()
     for batch in _batches([f"{folder}/{path}" for path in paths]):
@@ -223,10 +229,8 @@ def _places(
 ) -> Iterator[Place]:
     text, seen = block.text, set[tuple[int, str]]()
     line, counted_to, headers = block.line, 0, Headers(path, text)
-    read_to, to_its_end = 0, False
-    for match in pattern.finditer(text, block.above):
-        if match.start() < read_to and (to_its_end or match.end() + SPELLED_CHARS <= read_to):
-            continue
+    at = block.above
+    while (match := pattern.search(text, at)) is not None:
         line += text.count("\n", counted_to, match.start())
         counted_to = match.start()
         starts = text.rfind("\n", 0, match.start()) + 1
@@ -234,7 +238,7 @@ def _places(
         stops = text.find("\n", match.start())
         stops = len(text) if stops < 0 else stops
         ends = min(stops, match.end() + LINE_WINDOW)
-        read_to, to_its_end = ends, ends == stops
+        at = ends if ends == stops else ends - SPELLED_CHARS  # where what was read ends
         header = headers.over(begins) if begins == starts else ""
         below = text[ends + 1 : ends + 1 + BELOW_CHARS].partition("\n")[0] if ends == stops else ""
         for one in figures_in(text[begins:ends], wanted, header, below):

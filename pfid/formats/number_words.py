@@ -14,6 +14,8 @@ _GROUP: Final = "[,_'\u2019\u00a0\u202f\u2009 ]"
 _WHOLE: Final = (
     rf"(?:\d{{1,3}}(?:{_GROUP}\d{{3}})+(?!\d)|\d{{1,3}}(?:\.\d{{3}}){{2,}}(?![\d.])|\d+)"
 )
+_NO_WHOLE: Final = r"(?<![^\s=:(\[{<>~\u2248\"'`|-])(?=\.\d)"
+"""Nothing, before the stop of `.086`."""
 _POWER: Final = (
     r"(?:[eE][+-]?\d+|\s?[x\u00d7*\u00b7\u22c5]\s?10\s?(?:\^|\*\*)?\{?[-\u2212+]?\d+\}?)"
 )
@@ -29,7 +31,7 @@ _MANY: Final = "|".join(
 )
 NUMBER: Final = re.compile(
     rf"(?:(?<![\w.])|(?<=\.\.))(?:(?<!\d,)|(?<=\.\d,)|(?<=\.\d\d,))(?P<sign>(?<![\w)\]%\u2030\u00d7\u00b0\s-])[-\u2212]|(?<=\s)[-\u2212](?=\d))?"
-    rf"(?P<whole>{_WHOLE})(?P<fraction>\.(?:\d\d?|\d{{4,}})(?=,\d)|[.,]\d+(?![.,]\d))?"
+    rf"(?P<whole>{_WHOLE}|{_NO_WHOLE})(?P<fraction>\.(?:\d\d?|\d{{4,}})(?=,\d)|[.,]\d+(?![.,]\d))?"
     rf"(?P<power>{_POWER})?(?!\d)(?!\.\d)(?(fraction)|(?!,\d))"
     rf"(?:(?P<many>[kKMGBT]|[ \u00a0\u202f-]?(?:{_MANY}|k))(?![\w/\u00b2^]))?"
 )

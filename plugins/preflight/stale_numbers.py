@@ -43,6 +43,10 @@ ANSWERS: Final = Answers(
         "claims_unreadable": (Outcome.UNKNOWN, "the ledger of claims cannot be read"),
         "search_failed": (Outcome.UNKNOWN, "the repository could not be searched"),
         "files_unread": (Outcome.UNKNOWN, "some files could not be looked at"),
+        "places_unlisted": (
+            Outcome.UNKNOWN,
+            "more places than are listed: whether the others are allowed is not known",
+        ),
         "nothing_superseded": (
             Outcome.NOT_APPLICABLE,
             "the ledger supersedes no figure, so none was looked for",
@@ -62,6 +66,7 @@ class Seen:
     unread: int
     claims: int = 0
     allowed: int = reported(default=0)
+    further: int = 0
     left_out: int = reported(default=0)
     named: tuple[str, ...] = reported(default=())
 
@@ -78,6 +83,7 @@ def observe(world: World) -> Seen:
         claims=known.claims,
         allowed=known.allowed,
         left_out=known.left_out,
+        further=known.further,
         named=tuple(w for w in (*known.places, *known.unread, known.detail) if w)[:NAMED_MAX],
     )
 
@@ -90,6 +96,7 @@ def judge(seen: Seen, _: NoLimits) -> Verdict:
         ("superseded_stands", seen.places > 0),
         ("nothing_superseded", seen.claims == 0),
         ("files_unread", seen.unread > 0),
+        ("places_unlisted", seen.further > 0),
     )
     code = next((code for code, holds in doubts if holds), "none_left")
     figures = {
@@ -97,6 +104,7 @@ def judge(seen: Seen, _: NoLimits) -> Verdict:
         "places": (seen.places, "1"),
         "allowed": (seen.allowed, "1"),
         "left_out": (seen.left_out, "1"),
+        "further": (seen.further, "1"),
     }
     return ANSWERS.say(code, figures=figures if seen.configured else {}, evidence=seen.named)
 
@@ -112,6 +120,7 @@ def controls(_: NoLimits) -> Iterable[Control]:
         ("ledger", "claims_unreadable", FiguresFacts(problem="claims_unreadable")),
         ("search", "search_failed", FiguresFacts(problem="search_failed")),
         ("locked file", "files_unread", FiguresFacts(claims=2, unread=("secret.md",))),
+        ("all allowed", "places_unlisted", FiguresFacts(claims=2, allowed=10_000, further=1)),
         ("not configured", "not_configured", None),
     ):
         yield ANSWERS.control(name, code, project_world(figures=facts))

@@ -85,6 +85,9 @@ def _of_search(ledger: Ledger, standing: Standing) -> Iterator[Finding]:
         )
     for path in standing.unread:
         yield _unknown("file_unread", "cannot be looked at for superseded figures", path)
+    if standing.further:
+        listed = len(standing.places) + standing.allowed
+        yield _unknown("places_unlisted", f"{standing.further} places beyond {listed} unlisted", "")
 
 
 def _instead(ledger: Ledger, key: str) -> str:

@@ -30,6 +30,7 @@ class Standing:
         read: files that were looked through.
         left_out: binary and vendored files, and links.
         by: "ripgrep" or "python".
+        further: places beyond those that are listed, allowed or not.
     """
 
     claims: int
@@ -39,6 +40,7 @@ class Standing:
     read: int
     left_out: int
     by: str
+    further: int = 0
 
 
 def figures_facts(project: Project) -> FiguresFacts | None:
@@ -59,6 +61,7 @@ def figures_facts(project: Project) -> FiguresFacts | None:
         allowed=found.allowed,
         unread=found.unread,
         left_out=found.left_out,
+        further=found.further,
     )
 
 
@@ -95,6 +98,7 @@ def find_standing(
         read=searched.read,
         left_out=searched.left_out,
         by=searched.by,
+        further=searched.further,
     )
 
 

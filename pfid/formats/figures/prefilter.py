@@ -41,7 +41,11 @@ def prefilter(wanted: Iterable[Wanted]) -> str:
     parts |= {part for one in figures for part in _durations(one)}
     parts |= {part for one in figures for part in _counted(one)}
     parts |= {part for one in figures if one.unit for part in _in_words(one.low)}
-    return rf"\b0*({'|'.join(sorted(parts))})" if parts else ""
+    if not parts:
+        return ""
+    bare = {part for one in figures for value in _forms(one) for part in _without_a_whole(value)}
+    stopped = rf"|\B\.({'|'.join(sorted(bare))})" if bare else ""
+    return rf"(\b0*({'|'.join(sorted(parts))}){stopped})"
 
 
 def wholes(share: float) -> Iterator[tuple[int, int]]:
@@ -115,6 +119,14 @@ def _digits(value: float) -> Iterator[str]:
         mantissa = f"{_bare(rounded.scaleb(-exponent, Context(prec=400))):f}"
         more = "[0-9]*" if "." in mantissa else f"({_STOP}[0-9]+)?"
         yield _pattern(mantissa) + more + _BLANK + "[eEx\u00d7*\u00b7\u22c5&\\\\]"
+
+
+def _without_a_whole(value: float) -> Iterator[str]:
+    """The digits behind the stop of `.086`."""
+    if math.isfinite(value):
+        for plain in (f"{rounded:f}" for rounded in _roundings(abs(value))):
+            if plain.startswith("0."):
+                yield plain[2:]
 
 
 def _roundings(size: float) -> set[Decimal]:

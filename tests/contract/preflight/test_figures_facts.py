@@ -1,5 +1,6 @@
 """Is a superseded figure found wherever it stands, and nothing else?"""
 
+import datetime as dt
 import json
 import os
 import shutil
@@ -8,9 +9,13 @@ import sys
 
 import pytest
 
+from pfid.adapters import figure_files
 from pfid.adapters.figure_files import Searched, _by_ripgrep, search_files, walked
+from pfid.bootstrap.claims.checking import check_ledger
 from pfid.bootstrap.preflight import figures
 from pfid.bootstrap.preflight.figures import figures_facts
+from pfid.config.claims import load_claims
+from pfid.domain.outcome import Outcome
 from pfid.domain.repository import CHANGES_MAX
 from pfid.formats import linear_regex
 from pfid.formats.figures.prefilter import prefilter
@@ -66,6 +71,19 @@ def test_every_place_is_found_and_the_allowed_one_is_counted(told):
     )
     assert (found.claims, found.allowed, found.unread) == (1, 1, ())
     assert found.left_out == 2
+
+
+def test_places_that_the_list_has_no_room_for_are_counted_and_leave_doubt(told, monkeypatch):
+    told.write("docs/many.md", "4.3 h\n" * 7)
+    (told.folder / "run.sh").unlink()
+    monkeypatch.setattr(figure_files, "PLACES_MAX", 5)
+    found = facts(told)
+    assert (found.places, found.allowed, found.further) == ((), 5, 3)
+    path = told.folder / "claims.toml"
+    checked = check_ledger(path, load_claims(path), dt.date(2026, 9, 1), os.environ)
+    assert [(f.outcome, f.code) for f in checked.findings][-1:] == [
+        (Outcome.UNKNOWN, "places_unlisted")
+    ]
 
 
 def test_no_number_of_files_that_git_does_not_track_hides_one(told):
@@ -160,7 +178,7 @@ BODIES = (
     *(b"12345678901234567168", b"1.2345678901234567168e19", b"00004.3 h", b"4.3\th", b""),
     *(b"| a | rebuild (h) |\n|---|---|\n| x | 4.3 |\n", b"4.3\nh", b"v4.3 h"),
     *(b"2026-08-24 04:18:00", "4.3\u2028h".encode(), "\u0664.3 h".encode(), b"4.3 H\x00"),
-    *("4.3 h".encode("utf-16"), b"\xff4.3 h", b"10\xff20k tokens"),
+    *("4.3 h".encode("utf-16"), b"\xff4.3 h", b"10\xff20k tokens", b"\xff share .678"),
 )  # fmt: skip
 
 
@@ -188,7 +206,7 @@ def test_real_ripgrep_and_our_own_reading_give_the_same_answers(tmp_path):
     assert theirs.places == ours.places
     assert (theirs.read, theirs.left_out, theirs.unread) == (ours.read, ours.left_out, ours.unread)
     assert {place.key for place in ours.places} == {one.key for one in MANY}
-    assert len({place.path for place in ours.places}) == 36
+    assert len({place.path for place in ours.places}) == 37
 
 
 @pytest.mark.needs("rg")
@@ -242,6 +260,24 @@ def test_a_unit_over_a_column_is_read_in_the_file(tmp_path):
     assert [(p.path, p.line) for p in found.places] == [
         ("a.md", 6), ("c.rst", 4), ("d.tex", 4), ("e.csv", 2), ("f.tsv", 2),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("rg", [False, pytest.param(True, marks=pytest.mark.needs("rg"))])
+@pytest.mark.parametrize(
+    ("body", "lines"),
+    [
+        ("size: 609\n# 609 MB on disk\n", [2]),
+        ("port: 609\n609MB is the cache", [2]),
+        ("- 609 MB\n- 609MB\n- 609 MB", [1, 2, 3]),
+        ("609\n609\n\n 609\n609 MB\n", [5]),
+        ("609\n" + "x " * 3_000 + "609 MB " + "y " * 3_000 + "609MB\n609\nMB\n", [2, 2, 3]),
+    ],
+)
+def test_a_number_on_one_line_hides_no_figure_on_the_next(tmp_path, body, lines, rg):
+    (tmp_path / "a.txt").write_text(body)
+    size = [Wanted(key="k", low=609, unit="MB")]
+    found = search_files(tmp_path, ["a.txt"], size, environ=os.environ if rg else None)
+    assert [place.line for place in found.places] == lines
 
 
 def test_the_quick_engine_lets_every_spelling_through(tmp_path):

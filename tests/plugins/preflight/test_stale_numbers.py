@@ -20,6 +20,7 @@ def said(facts):
         (FiguresFacts(), "nothing_superseded"),
         (FiguresFacts(places=("a:1: 4.3 h",), unread=("b",)), "superseded_stands"),
         (FiguresFacts(claims=1, unread=("b",)), "files_unread"),
+        (FiguresFacts(claims=1, allowed=9, further=1), "places_unlisted"),
         (FiguresFacts(problem="claims_unreadable"), "claims_unreadable"),
     ],
 )

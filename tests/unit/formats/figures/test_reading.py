@@ -50,6 +50,9 @@ def found(line, wanted, header=""):
         (HOURS, "(2.5 min to reuse, ~4.3 HOURS to rebuild)"),
         (HOURS, "4.3h"),
         (HOURS, "4,3 h"),
+        (SHARE, "mfu = .086"),
+        (SHARE, ".086 of the peak, as MFU"),
+        (Wanted(key="k", low=0.4, high=0.9, unit="ratio"), "share [.4, .9]"),
         (HOURS, "4.30 hrs"),
         (HOURS, "a 4.3-hour job"),
         (HOURS, "4.3\u00a0h"),
@@ -318,6 +321,8 @@ def test_every_spelling_is_found(wanted, line):
         (PLAIN, "1.311.0"),
         (Wanted(key="k", low=9.49, high=14.07, unit="%"), "11.78 s [9.49, 14.07]"),
         (Wanted(key="k", low=9.49, high=14.07, unit="%"), "11.78% [9.49 s, 14.07 s]"),
+        (SHARE, "mfu = 1.2.086"),
+        (SHARE, "mfu v.086"),
     ],
 )
 def test_another_figure_is_not_taken_for_it(wanted, line):
