@@ -107,6 +107,7 @@ class _Case:
         self.usual_limit_w = usual_limit_w
         lowered = _lowered(usual_limit_w, self.limit_w, limits)
         self.against, self.base_w = _base(reference, self.limit_w, lowered=lowered)
+        self.reported = achieved_flops_per_s is not None
         self.flops_share = (
             achieved_flops_per_s / (reference.tflops * 1e12)
             if achieved_flops_per_s is not None and reference is not None
@@ -122,6 +123,7 @@ class _Case:
             against=self.against,
             power_share=self.power_w / self.base_w,
             flops_share=self.flops_share,
+            reported=self.reported,
             why=why,
         )
 

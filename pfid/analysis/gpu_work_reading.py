@@ -60,6 +60,7 @@ class WorkReading:
         against: what power was held against, None if against nothing.
         power_share: power over that, None likewise.
         flops_share: achieved over reference FLOP/s, None if either is not known.
+        reported: whether the run reports what it achieves.
         fields: names of figures that are missing, where that decided.
         why: the driver's reasons, or which two sources contradict each other.
     """
@@ -69,6 +70,7 @@ class WorkReading:
     against: Against | None = None
     power_share: float | None = None
     flops_share: float | None = None
+    reported: bool = False
     fields: tuple[str, ...] = ()
     why: str = ""
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from pfid.analysis.gpu_work_reading import Against, Work, WorkReading
+from pfid.domain.gpu import AbsentReason
 from pfid.domain.outcome import Outcome
 from pfid.spec import Answers
 
@@ -55,27 +56,53 @@ WORST_FIRST: Final = tuple(ANSWERS.sentences)
 """Of several GPUs the worst speaks; a card that is held back makes the others wait."""
 MEANT: Final = "if that is meant, `pfid probe gemm` under this limit says so"
 
-REMEDIES: Final[Mapping[str, str]] = {
-    Work.TENSOR_UNKNOWN.value: "GPM counters (Hopper and later) or reported FLOPs would tell",
-    Work.NO_COMPARISON.value: "`pfid probe gemm` would measure its own GEMM",
+PROBE: Final = "`pfid probe gemm`"
+NO_COUNTER: Final[Mapping[AbsentReason, str]] = {
+    AbsentReason.NOT_SUPPORTED: "this card has no GPM counters (Hopper and later have)",
+    AbsentReason.NO_PERMISSION: "GPM counters would tell, if pfid were allowed to read them",
 }
-"""What would make a comparison possible that is lacking, by reason code."""
+NOT_NOW: Final = "its GPM counters cannot be read just now"
+STUCK: Final = "its tensor counter stands still at 0"
 
 
 def clauses(reason: str, reading: WorkReading) -> list[str]:
     """How busy, held against what, and what would have to be known; empty where nothing is."""
     busy, share = reading.window.utilization, reading.power_share
     held = reading.against.value if reading.against else ""
-    remedy = REMEDIES.get(reason, "")
-    if reading.against is Against.BELOW_DEFAULT and reason == Work.THROTTLED.value:
-        remedy = MEANT
     return [
         f"{busy:.0%} busy" if busy is not None else "",
         f"power is {share:.0%} of {held}" if share is not None else "",
         reading.why,
         f"missing: {', '.join(reading.fields)}" if reading.fields else "",
-        remedy,
+        *_remedies(reason, reading),
     ]
+
+
+def _remedies(reason: str, reading: WorkReading) -> list[str]:
+    """What would make a comparison possible that is lacking."""
+    if reason == Work.NO_COMPARISON.value:
+        return [f"{PROBE} would measure its own GEMM"]
+    if reason == Work.TENSOR_UNKNOWN.value:
+        return [_counter(reading), _rate(reading)]
+    below = reading.against is Against.BELOW_DEFAULT and reason == Work.THROTTLED.value
+    return [MEANT] if below else []
+
+
+def _counter(reading: WorkReading) -> str:
+    """Why no counter tells."""
+    if reading.window.tensor_activity is not None:
+        return STUCK
+    why = reading.window.absent.get("tensor_activity", AbsentReason.NOT_SUPPORTED)
+    return NO_COUNTER.get(why, NOT_NOW)
+
+
+def _rate(reading: WorkReading) -> str:
+    """What the run's own rate lacks to tell in the counter's place."""
+    measured = reading.against in {Against.REFERENCE, Against.LOWERED_LIMIT}
+    if reading.reported:
+        return f"the run reports its FLOP/s: {PROBE} would give what to hold them against"
+    reports = "steps reported with their FLOPs (`accounting=`) would tell"
+    return reports if measured else f"{reports}, held against a {PROBE}"
 
 
 def figures(reading: WorkReading, cards: int) -> dict[str, tuple[float | None, str]]:

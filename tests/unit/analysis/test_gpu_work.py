@@ -156,6 +156,39 @@ def test_a_counter_at_zero_that_another_one_vouches_for_counts():
     assert work(tensor_activity=0.0, sm_activity=0.98) is Work.TENSOR_IDLE
 
 
+NEEDS_PERMISSION = "if pfid were allowed"
+NO_COUNTERS = "no GPM counters"
+NOT_NOW = "cannot be read just now"
+STUCK = "stands still"
+REPORTS = "steps reported with their FLOPs"
+PROBE = "`pfid probe gemm`"
+
+
+@pytest.mark.parametrize(
+    ("counter", "reference", "flops", "said", "unsaid"),
+    [
+        (AbsentReason.NOT_SUPPORTED, None, 4e14, {NO_COUNTERS, PROBE}, {REPORTS}),
+        (AbsentReason.NOT_SUPPORTED, None, None, {NO_COUNTERS, PROBE, REPORTS}, set()),
+        (AbsentReason.NOT_SUPPORTED, GEMM, None, {NO_COUNTERS, REPORTS}, {PROBE}),
+        (AbsentReason.NO_PERMISSION, GEMM, None, {NEEDS_PERMISSION, REPORTS}, {NO_COUNTERS}),
+        (AbsentReason.TIMEOUT, GEMM, None, {NOT_NOW, REPORTS}, {NO_COUNTERS, NEEDS_PERMISSION}),
+        (None, GEMM, None, {STUCK, REPORTS}, {NO_COUNTERS, NEEDS_PERMISSION, NOT_NOW, PROBE}),
+    ],
+)
+def test_where_nothing_tells_matrix_work_it_says_what_is_lacking_and_only_that(
+    counter, reference, flops, said, unsaid
+):
+    stuck = 0.0 if counter is None else None
+    absent = {} if counter is None else {"tensor_activity": counter}
+    silent = window(600.0, tensor_activity=stuck, absent=absent)
+    found = classify(silent, reference, LIMITS, flops)
+    assert found.work is Work.TENSOR_UNKNOWN
+    text = "; ".join(clauses("tensor_activity_unknown", found))
+    held = f"power is {found.power_share:.0%} of {found.against.value}"
+    text = text.replace(held, "")
+    assert {word for word in said | unsaid if word in text} == said
+
+
 @pytest.mark.parametrize(
     ("reason", "expected"),
     [
