@@ -121,6 +121,21 @@ def test_every_adapter_is_driven_good_bad_good_from_the_shell(tmp_path, nvml):
 
 
 @pytest.mark.full
+def test_where_no_fault_can_be_planted_on_gpus_their_live_leg_is_null(tmp_path, monkeypatch):
+    """As on a box with real ones: not proven, not failed, and said."""
+    monkeypatch.delenv("PFID_NVML_SHIM", raising=False)
+    nobody = {"PFID_SOCKET": str(tmp_path / "nobody.sock"), "PFID_CONFIG": ""}
+    result = pfid("selftest", "--live", "--check", "gpu_work_kind", "--json", env=nobody)
+    data = json.loads(result.stdout)
+    ((gate,), (drill,)) = data["gates"], data["drills"]
+    assert (gate["check"], gate["proven_to"]["live"]) == ("gpu_work_kind", None)
+    assert (gate["proven_to"]["controls"], gate["proven_to"]["sabotage"]) == (True, True)
+    assert (drill["check"], drill["ok"]) == ("gpu_work_kind", None)
+    assert "PFID_NVML_SHIM" in drill["why"]
+    assert (result.returncode, "could be tried here" in result.stderr) == (3, True)
+
+
+@pytest.mark.full
 @pytest.mark.timeout(1600)
 def test_a_daemon_that_is_in_use_is_drilled_under_its_own_limits(tmp_path):
     socket = tmp_path / "box.sock"
