@@ -103,7 +103,11 @@ def _captures(limits: WorkLimits, hung_s: float) -> Iterator[WorkCase]:
         "idle_before_the_first_step", "waits_by_phase", idle, moves=moving(steps_seen=0)
     )
     yield work_case("idle_and_no_steps_readable", "phase_unknown", idle, moves=None)
-    yield work_case("one_of_two_idle", "no_clear_fault", busy, idle)
+    yield work_case("one_of_two_idle", "some_gpus_idle", busy, idle)
+    yield work_case("seven_of_eight_idle", "some_gpus_idle", busy, *[idle] * 7)
+    evaluates = moving(phase=Phase.EVAL)
+    yield work_case("one_of_two_idle_in_eval", "no_clear_fault", busy, idle, moves=evaluates)
+    yield work_case("one_of_two_idle_in_what", "phase_unknown", busy, idle, moves=None)
     l40s_w, limit_w = 145.0, 350.0
     low = l40s_w <= limits.power_low * limit_w
     reason = "busy_at_low_power" if low else "tensor_activity_unknown"

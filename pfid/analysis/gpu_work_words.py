@@ -21,6 +21,10 @@ ANSWERS: Final = Answers(
         "no_comparison": (Outcome.UNKNOWN, "there is nothing to hold the power against"),
         "window_too_short": (Outcome.UNKNOWN, "there are too few readings yet"),
         "shared_gpu": (Outcome.UNKNOWN, "others work on the same GPU; whose work it is, is open"),
+        "some_gpus_idle": (
+            Outcome.UNKNOWN,
+            "the run trains and some of its GPUs idle; whether it needs them is not known",
+        ),
         "tensor_idle_power_unclear": (
             Outcome.UNKNOWN,
             "GPUs are busy without matrix work, at a power that neither clears nor convicts",

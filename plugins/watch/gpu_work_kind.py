@@ -11,8 +11,9 @@ A phase other than training excuses GPUs that wait, but not for ever: beyond its
 sign of progress a spinning run hangs, and of an idle one nobody knows (``phase_lasts_too_long``;
 ``run_stalled`` says that it stands).
 
-Between half and three quarters of the power of its GEMM nothing fails: without matrix work that is
-UNKNOWN (``tensor_idle_power_unclear``).
+Where some of a run's GPUs idle in training and others do not, nothing fails: a stage may wait for
+another, or a program hold a card that it does not mean to use (``some_gpus_idle``). Nor does
+anything between half and three quarters of the power of its GEMM (``tensor_idle_power_unclear``).
 
 Blind spot: before Hopper nothing measures tensor activity, so power is UNKNOWN unless the run
 reports its FLOP/s. Under MIG, figures of the card are nobody's. On a card shared with others they
@@ -21,8 +22,10 @@ cannot be told apart. What lasts less than a minute is not seen.
 When it fires: ``sm_busy_tensor_idle``: take a profile and look at the kernel table; masked or fp32
 attention, an optimizer without fused kernels and a missing linear-attention kernel are the usual
 ones. ``hung_in_collective``: look for the rank that is missing or behind. ``gpu_starved``: look at
-the data loader. ``throttled``: cooling, power supply, or somebody's power limit; if that is meant,
-run ``pfid probe gemm`` again. ``sensors_disagree``: reload the driver before believing any figure.
+the data loader. ``some_gpus_idle``: look for ranks that never began, or hide cards that are not
+meant (CUDA_VISIBLE_DEVICES). ``throttled``: cooling, power supply, or somebody's power limit; if
+that is meant, run ``pfid probe gemm`` again. ``sensors_disagree``: reload the driver before
+believing any figure.
 """
 
 from collections.abc import Iterable
@@ -186,10 +189,13 @@ def _reason(
     if card.shared and reading.work in _OF_THE_RUN:
         return "shared_gpu"
     if reading.work is Work.IDLE:
-        return _idle(seen, limits) if idle_only else Work.NO_CLEAR_FAULT.value
+        alone = _idle(seen, limits)
+        return alone if idle_only else _BESIDE.get(alone, Work.NO_CLEAR_FAULT.value)
     return _spins(seen, limits) if reading.work is Work.LOW_POWER else reading.work.value
 
 
+_BESIDE: Final = {"gpu_starved": "some_gpus_idle", "phase_unknown": "phase_unknown"}
+"""Of a card that idles while another of the run does not: whether it is needed is not known."""
 _OF_THE_CARD: Final = frozenset({Work.DISAGREE.value, Work.THROTTLED.value})
 """Told by the card's own sensors alone, which convict no run."""
 _OF_THE_RUN: Final = frozenset(
