@@ -122,7 +122,7 @@ class StepReporter:
 
     def phase(self, name: str) -> "Pause":
         """A context around something that is no step: an evaluation, a save."""
-        return Pause(self, name if name in PHASES else "train")
+        return Pause(self, name if _is_phase(name) else "train")
 
     def enter(self, phase: str) -> None:
         """Say that something else than training begins; ``phase`` does it for a block."""
@@ -139,16 +139,16 @@ class StepReporter:
 
     def paused(self, phase: str) -> None:
         """Something else than training happened since the last step: its gap is no step time."""
-        if phase in PHASES:
+        if _is_phase(phase):
             self._held = phase
 
     def _enter(self, phase: str) -> None:
-        if self._ready() and phase in PHASES:
+        if self._ready() and _is_phase(phase):
             self._phases.append(phase)
             self._open().note("phase", phase=phase)
 
     def _leave(self) -> None:
-        if self._phases:
+        if self._ready() and self._phases:
             self._held = self._phases.pop()
             self._open().note("phase", phase=self._phases[-1] if self._phases else "train")
 
@@ -161,8 +161,13 @@ class StepReporter:
         try:
             call(*arguments)
         except Exception as error:  # noqa: BLE001 - a report must not end a training
+            self.give_up(error)
+
+    def give_up(self, error: BaseException) -> None:
+        """Report nothing any more, and say why, once."""
+        if self._folder is not None:
             self._folder = None
-            _warn("steps are not reported any more: {!r}".format(error))
+            warn("steps are not reported any more", error)
 
     def _ready(self) -> bool:
         return self._folder is not None
@@ -171,7 +176,7 @@ class StepReporter:
         file = self._open()
         before_s = began_s if self._ended_s is None else self._ended_s
         self._ended_s = now_s
-        index = step.index if _is_count(step.index) else self.steps_done + 1
+        index = step.index if is_count(step.index) else self.steps_done + 1
         self.steps_done = index
         more = (
             self._clock
@@ -192,19 +197,19 @@ class StepReporter:
         written = file.step(index, None if before_s is None else now_s - before_s, more)
         if not written and not self._warned:
             self._warned = True
-            _warn("step reports are lost: " + file.why_lost)
+            warn("step reports are lost: " + file.why_lost)
 
     def _counts(self, step: Step) -> str:
         more = ""
-        width = step.width if _is_count(step.width) else None
-        if _is_count(step.tokens):
+        width = step.width if is_count(step.width) else None
+        if is_count(step.tokens):
             more = ',"tokens":%d' % step.tokens
             if self._accounting is not None:
                 more += ',"flops":%.6g,"recompute_flops":%.6g' % (
                     self._accounting.flops(step.tokens, width),
                     self._accounting.recomputed(step.tokens),
                 )
-        if _is_count(step.real_tokens):
+        if is_count(step.real_tokens):
             more += ',"real_tokens":%d' % step.real_tokens
         if width is not None:
             more += ',"width":%d' % width
@@ -255,7 +260,11 @@ def _filled(step: Step, said: Mapping[str, Any]) -> Step:
     return step
 
 
-def _is_count(value: Any) -> bool:
+def _is_phase(name: Any) -> bool:
+    return isinstance(name, str) and name in PHASES
+
+
+def is_count(value: Any) -> bool:
     """Whether it is a number of something; a tensor is none, reading it would wait for a device."""
     return isinstance(value, Integral) and int(value) >= 0
 
@@ -282,6 +291,11 @@ def _stand_down() -> None:
         hooks.stand_down()
 
 
-def _warn(text: str) -> None:
+def warn(text: str, error: Optional[BaseException] = None) -> None:
+    """One line on standard error; what cannot be shown of an error is its name."""
+    why = "" if error is None else ": " + type(error).__name__
+    if error is not None:
+        with suppress(Exception):
+            why = ": {!r}".format(error)
     with suppress(Exception):  # nobody is left to be told
-        sys.stderr.write("pfid: {}\n".format(text))
+        sys.stderr.write("pfid: {}{}\n".format(text, why))

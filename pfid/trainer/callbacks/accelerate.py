@@ -1,8 +1,10 @@
 """A loop of accelerate, where not every call of ``optimizer.step()`` is a step."""
 
-from typing import Any, Optional
+from typing import Any, Dict, Optional
 
 from ..step_reporter import StepReporter
+from .batch import added
+from .guarded import guarded
 
 
 class AccelerateSteps:
@@ -23,23 +25,19 @@ class AccelerateSteps:
     def __init__(self, accelerator: Any, reporter: Optional[StepReporter] = None) -> None:
         self.reporter = StepReporter() if reporter is None else reporter
         self._accelerator = accelerator
-        self._tokens = 0
-        self._real_tokens = 0
+        self._said: Dict[str, Any] = {}
 
     def begin(self) -> None:
         """A micro-batch begins; may be left out."""
         self.reporter.begin()
 
-    def report(self, *, tokens: int = 0, real_tokens: int = 0, **said: Any) -> None:
+    @guarded
+    def report(self, *, tokens: Any = 0, real_tokens: Any = 0, **said: Any) -> None:
         """``optimizer.step()`` was called; tokens add up over the micro-batches of a step."""
-        self._tokens += tokens
-        self._real_tokens += real_tokens
+        self._said = added(self._said, {"tokens": tokens, "real_tokens": real_tokens})
         if not self._accelerator.sync_gradients:
             return
-        if self._tokens:
-            said["tokens"] = self._tokens
-        if self._real_tokens:
-            said["real_tokens"] = self._real_tokens
-        self._tokens = self._real_tokens = 0
+        told, self._said = self._said, {}
+        said.update((name, count) for name, count in told.items() if count)
         if not self._accelerator.optimizer_step_was_skipped:
             self.reporter.report(**said)

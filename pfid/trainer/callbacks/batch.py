@@ -2,6 +2,10 @@
 
 from typing import Any, Dict, Mapping, Optional, Sequence
 
+from ..step_reporter import is_count
+
+_COUNTS = frozenset({"tokens", "real_tokens", "width"})
+
 
 def measured(batch: Any) -> Dict[str, int]:
     """Tokens, real tokens and width of one micro-batch, as far as they can be told.
@@ -20,14 +24,22 @@ def measured(batch: Any) -> Dict[str, int]:
     return said
 
 
-def added(said: Dict[str, int], more: Mapping[str, int]) -> Dict[str, int]:
-    """Micro-batches of one step together: tokens add up, the widest counts."""
+def added(said: Mapping[str, Any], more: Mapping[str, Any]) -> Dict[str, Any]:
+    """Micro-batches of one step together: tokens add up, the widest counts, else the last.
+
+    What is no count in one of them (None, a tensor, which is not read) is none of the step: the
+    sum of the others would be taken for it.
+    """
     total = dict(said)
     for name, value in more.items():
-        if name == "width":
-            total[name] = max(total.get(name, 0), value)
+        before = total.get(name, 0)
+        if name not in _COUNTS:
+            total[name] = value
+        elif not (is_count(value) and is_count(before)):
+            total[name] = None
         else:
-            total[name] = total.get(name, 0) + value
+            sides = (int(before), int(value))
+            total[name] = max(sides) if name == "width" else sum(sides)
     return total
 
 

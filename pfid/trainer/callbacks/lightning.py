@@ -10,6 +10,7 @@ from typing import Any, Callable, Dict, Optional
 
 from ..step_reporter import StepReporter
 from .batch import added, loss_of, measured
+from .guarded import Measure, guarded
 
 
 def lightning_steps(
@@ -46,39 +47,44 @@ class _Steps:
         self, reporter: StepReporter, measure: Callable[[Any], Dict[str, int]] = measured
     ) -> None:
         self.reporter = reporter
-        self._measure = measure
+        self._measure = Measure(measure)
         self._done = 0
-        self._said: Dict[str, int] = {}
+        self._said: Dict[str, Any] = {}
 
+    @guarded
     def on_train_start(self, trainer: Any, module: Any) -> None:
         """A resumed run begins further on."""
         self._done = self.reporter.steps_done = trainer.global_step
 
+    @guarded
     def on_train_batch_start(self, trainer: Any, module: Any, batch: Any, index: int) -> None:
         """The first batch of a step begins it."""
         self.reporter.begin()
 
+    @guarded
     def on_train_batch_end(
         self, trainer: Any, module: Any, outputs: Any, batch: Any, index: int
     ) -> None:
         """Report if the optimizer has stepped."""
-        self._said = added(self._said, self._told(batch))
+        self._said = added(self._said, self._measure(batch))
         if trainer.global_step != self._done:
             self._done = trainer.global_step
             said, self._said = self._said, {}
-            self.reporter.report(index=self._done, loss=_quietly(loss_of, outputs), **said)
+            self.reporter.report(
+                **{**said, "index": self._done, "loss": _quietly(loss_of, outputs)}
+            )
 
-    def _told(self, batch: Any) -> Dict[str, int]:
-        return _quietly(self._measure, batch) or {}
-
+    @guarded
     def on_validation_start(self, trainer: Any, module: Any) -> None:
         """An evaluation is no step."""
         self.reporter.enter("eval")
 
+    @guarded
     def on_validation_end(self, trainer: Any, module: Any) -> None:
         """It is over."""
         self.reporter.leave()
 
+    @guarded
     def on_save_checkpoint(self, trainer: Any, module: Any, checkpoint: Any) -> None:
         """A checkpoint is written in the gap before the next step."""
         self.reporter.paused("save")

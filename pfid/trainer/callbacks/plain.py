@@ -2,7 +2,9 @@
 
 from typing import Any, Callable, Dict, Iterable, Iterator, Optional, TypeVar
 
-from ..step_reporter import StepReporter
+from ..step_reporter import StepReporter, is_count
+from .batch import added
+from .guarded import Measure
 
 Batch = TypeVar("Batch")
 
@@ -24,12 +26,18 @@ def reported(
             over a step; ``width``: the widest counts).
     """
     to = StepReporter() if reporter is None else reporter
+    ask = None if measure is None else Measure(measure)
     said: Dict[str, Any] = {}
     done = 0
+    if not is_count(accumulation) or not accumulation:
+        to.give_up(
+            ValueError("accumulation={!r} is no number of micro-batches".format(accumulation))
+        )
+        accumulation = 1
     for batch in batches:
         to.begin()
-        if measure is not None:
-            _add(said, measure(batch))
+        if ask is not None:
+            said = added(said, ask(batch))
         yield batch
         done += 1
         if done % accumulation == 0:
@@ -37,13 +45,3 @@ def reported(
             said = {}
     if done % accumulation:
         to.report(**said)
-
-
-def _add(said: Dict[str, Any], more: Dict[str, Any]) -> None:
-    for name, value in more.items():
-        if name in {"tokens", "real_tokens"}:
-            said[name] = said.get(name, 0) + value
-        elif name == "width":
-            said[name] = max(said.get(name, 0), value)
-        else:
-            said[name] = value

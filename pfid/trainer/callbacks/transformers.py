@@ -12,6 +12,7 @@ from typing import Any, Callable, Dict, Optional
 
 from ..step_reporter import StepReporter
 from .batch import added, measured
+from .guarded import guarded
 
 
 class TransformersSteps:
@@ -26,7 +27,7 @@ class TransformersSteps:
         self._phase = ""
         self._tokens_seen = 0
         self._loss: Any = None
-        self._said: Dict[str, int] = {}
+        self._said: Dict[str, Any] = {}
         self._unhook: Callable[[], None] = _nothing
 
     def __getattr__(self, name: str) -> Any:
@@ -34,6 +35,7 @@ class TransformersSteps:
             return _nothing
         raise AttributeError(name)
 
+    @guarded
     def on_train_begin(
         self, args: Any, state: Any, control: Any, model: Any = None, **_: Any
     ) -> None:
@@ -48,6 +50,7 @@ class TransformersSteps:
         with suppress(Exception):  # a report must not end a training
             self._unhook = _hooked(model, args, self._called)
 
+    @guarded
     def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         """The model is its owner's again."""
         self._unhook()
@@ -58,11 +61,13 @@ class TransformersSteps:
         if module.training:
             self._said = added(self._said, measured(named or (given[0] if given else None)))
 
+    @guarded
     def on_step_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         """The batches of a step have been fetched."""
         self._leave()
         self.reporter.begin()
 
+    @guarded
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         """One optimizer step is over; evaluation and save come next."""
         loss, self._loss = self._loss, None
@@ -71,25 +76,30 @@ class TransformersSteps:
         self.reporter.report(index=state.global_step, loss=loss, **said)
         self._enter_next(control)
 
+    @guarded
     def on_epoch_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         """Evaluation and save may also come here."""
         self._enter_next(control)
 
+    @guarded
     def on_prediction_step(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         """Also where nobody announced an evaluation."""
         if self._phase != "eval":
             self._enter("eval")
 
+    @guarded
     def on_evaluate(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         """An evaluation is over."""
         self._over("eval")
         if control.should_save:
             self._enter("save")
 
+    @guarded
     def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         """A checkpoint was written."""
         self._over("save")
 
+    @guarded
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
         """The loss, a mean since the last log, is known only now: the next step tells it."""
         self._loss = (logs or {}).get("loss")

@@ -95,6 +95,12 @@ class Reporter:
     def leave(self):
         self.told.append("left")
 
+    def paused(self, phase):
+        self.told.append(f"paused {phase}")
+
+    def give_up(self, error):
+        self.told.append(error)
+
 
 def test_lightning_reports_the_micro_batches_of_a_step_together():
     reporter, trainer = Reporter(), SimpleNamespace(global_step=0)
@@ -107,14 +113,67 @@ def test_lightning_reports_the_micro_batches_of_a_step_together():
     assert reporter.told == [{"index": 1, "loss": 0.5, "tokens": 16, "width": 4}]
 
 
-def test_a_measure_that_raises_ends_no_training():
-    reporter, trainer = Reporter(), SimpleNamespace(global_step=1)
+def test_a_measure_that_raises_ends_no_training_and_leaves_no_part_of_a_sum(capsys):
+    reporter, trainer = Reporter(), SimpleNamespace(global_step=0)
+    steps = _Steps(reporter, lambda batch: {"tokens": batch["x"], "index": 9, 3: 4})
+    for batch in ({"x": 5}, {}, {}):
+        steps.on_train_batch_end(trainer, None, None, batch, 0)
+        trainer.global_step += batch == {}
+    unknown = {"tokens": None, "real_tokens": None, "width": None}
+    assert reporter.told == [{"index": 1, "loss": None, **unknown}]
+    assert capsys.readouterr().err.count("pfid:") == 1
 
-    def broken(_):
-        raise KeyError("x")
 
-    _Steps(reporter, broken).on_train_batch_end(trainer, None, None, {}, 0)
-    assert reporter.told == [{"index": 1, "loss": None}]
+class Foreign:
+    """An object of a framework that is another one than its callback knows."""
+
+    def __getattr__(self, name):
+        raise RuntimeError(name)
+
+
+@pytest.mark.parametrize(
+    ("callback", "hook", "given"),
+    [
+        (AccelerateSteps, "report", 0),
+        *((_Steps, f"on_{name}", n) for name, n in (("train_start", 2), ("train_batch_end", 5))),
+        *(
+            (TransformersSteps, f"on_{name}", 3)
+            for name in ("train_begin", "step_end", "epoch_end", "evaluate")
+        ),
+    ],
+)
+def test_whatever_a_framework_hands_over_ends_the_reports_and_no_training(callback, hook, given):
+    steps = callback(Foreign(), Reporter()) if callback is AccelerateSteps else callback(Reporter())
+    getattr(steps, hook)(*(Foreign() for _ in range(given)))
+    getattr(steps, hook)(*(Foreign() for _ in range(given)))
+    assert RuntimeError in {type(told) for told in steps.reporter.told}
+
+
+def test_every_hook_of_every_callback_is_guarded():
+    hooks = [
+        (kind, name)
+        for kind in (_Steps, TransformersSteps, AccelerateSteps)
+        for name in vars(kind)
+        if name.startswith("on_") or name == "report"
+    ]
+    assert len(hooks) >= 15
+    assert not [h for h in hooks if not hasattr(getattr(*h), "__wrapped__")]
+
+
+NO_COUNTS = [None, "8", 1.5, Tensor([1, 2], device="cuda"), -3]
+
+
+@pytest.mark.parametrize("tokens", NO_COUNTS, ids=["none", "text", "fraction", "tensor", "below 0"])
+def test_what_is_no_count_is_not_told_and_no_part_of_a_step_is_told_for_it(tokens):
+    accelerator = SimpleNamespace(sync_gradients=False, optimizer_step_was_skipped=False)
+    steps = AccelerateSteps(accelerator, Reporter())
+    steps.report(tokens=tokens, real_tokens=5)
+    accelerator.sync_gradients = True
+    steps.report(tokens=8, real_tokens=6)
+    steps.report(tokens=4)
+    assert steps.reporter.told == [{"real_tokens": 11}, {"tokens": 4}]
+    wide = {"width": 4, "loss": 1}
+    assert added(added(wide, {"width": tokens, "loss": 2}), wide) == {"width": None, "loss": 1}
 
 
 class Model:

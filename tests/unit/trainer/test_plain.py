@@ -17,6 +17,9 @@ class Reporter:
     def report(self, **said):
         self.told.append(said)
 
+    def give_up(self, error):
+        self.told.append(type(error))
+
 
 def told(batches, **asked):
     reporter = Reporter()
@@ -54,3 +57,24 @@ def test_what_is_measured_adds_up_over_a_step_and_the_widest_counts():
         {"tokens": 14, "real_tokens": 7, "width": 3, "loss": 6},
         {"tokens": 2, "real_tokens": 1, "width": 1, "loss": 2},
     ]
+
+
+def test_what_cannot_be_measured_is_told_once_and_ends_no_loop(capsys):
+    batches = [{"x": 5}, None, {"x": 3}, {"x": 4}, None, None]
+    seen = told(batches, accumulation=2, measure=lambda batch: {"tokens": batch["x"], 7: 1})
+    assert [said["tokens"] for said in seen if isinstance(said, dict)] == [None, 7, None]
+    assert capsys.readouterr().err.count("pfid:") == 1
+
+
+def test_a_number_whose_own_code_fails_ends_no_loop_either(capsys):
+    class Broken(int):
+        def __int__(self):
+            raise RuntimeError
+
+    assert told("ab", measure=lambda _: {"tokens": Broken(7)})[2]["tokens"] is None
+    assert capsys.readouterr().err.count("pfid:") == 1
+
+
+@pytest.mark.parametrize("accumulation", [0, -1, None, 1.5, "2"])
+def test_no_number_of_micro_batches_ends_the_reports_and_not_the_loop(accumulation):
+    assert told("ab", accumulation=accumulation)[0] is ValueError

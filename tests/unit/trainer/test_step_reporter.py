@@ -301,3 +301,38 @@ def test_a_width_that_is_no_count_ends_no_report(folder):
         reporter.report(tokens=10, width=width)
     told = [(event.tokens, event.width) for event in read(folder)[0]]
     assert told == [(10, 4), (10, None), (10, 4)]
+
+
+@pytest.mark.parametrize("name", [["eval"], {}, None, 7, "what"])
+def test_what_is_no_phase_is_none_and_raises_nothing(folder, name):
+    reporter = StepReporter()
+    reporter.paused(name)
+    reporter.enter(name)
+    with reporter.phase(name):
+        reporter.report()
+    ((event,), _) = read(folder)
+    assert event.phase is Phase.TRAIN
+
+
+class UnshownError(Exception):
+    """Cannot be told either."""
+
+    def __repr__(self):
+        raise self
+
+
+def test_after_it_gave_up_nothing_is_written_anywhere_and_one_warning_tells(
+    folder, tmp_path, monkeypatch, capsys
+):
+    (tmp_path / "elsewhere" / "steps").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    reporter = StepReporter()
+    reporter.enter("eval")
+    reporter.give_up(UnshownError())
+    reporter._file = None
+    for call in (reporter.leave, reporter.report, reporter.begin, lambda: reporter.enter("save")):
+        call()
+    reporter.give_up(UnshownError())
+    assert capsys.readouterr().err == "pfid: steps are not reported any more: UnshownError\n"
+    assert not list((tmp_path / "elsewhere" / "steps").iterdir())
+    assert len(read(folder)[0]) == 0
