@@ -66,6 +66,7 @@ class Reading:
             fd=fd,
         )
         run.streams.append(stream)
+        run.told = None
         self._core.streams[stream.number] = stream
         self.follow(stream)
         return stream
@@ -83,6 +84,7 @@ class Reading:
             size_at_start=stream.size_at_start,
             resume_at=stream.offset,
             parser_state=stream.parser_state,
+            facts=stream.facts if stream.kind is StreamKind.STEPS else None,
             other_file=stream.other_file,
         )
         stream.following = self._send(order, (stream.fd,))
@@ -109,7 +111,7 @@ class Reading:
 
     def succeed(self, run: TrackedRun, stream: Stream, fd: int, handed: HandedLog) -> None:
         """Go on in a file that took the place of the stream's, once that is read to its end."""
-        stream.successors.append((fd, handed))
+        stream.successors = (*stream.successors, (fd, handed))
         if stream.following:
             self._send(Unfollow(stream=stream.number))
         elif stream.fd is None or run.died_at_s is not None:
@@ -119,7 +121,8 @@ class Reading:
     def _switch(self, stream: Stream) -> None:
         if stream.fd is not None:
             CLOSER.close(stream.fd)
-        stream.fd, handed = stream.successors.popleft()
+        (stream.fd, handed), *later = stream.successors
+        stream.successors = tuple(later)
         stream.begins_at, stream.size_at_start = handed.begins_at, handed.size_at_start
         stream.other_file = stream.offset is not None
         stream.dirty = True
@@ -135,20 +138,22 @@ class Reading:
             if stream.following:
                 self._send(Unfollow(stream=stream.number))
             self._close(stream)
-            self._past(stream)
+            self._past(run, stream)
             self._core.ports.notify.drop(stored_name(run.run_id, str(stream.ordinal)))
 
-    def _past(self, stream: Stream) -> None:
+    def _past(self, run: TrackedRun, stream: Stream) -> None:
         """Keep of a replaced stream what it adds to the others."""
         stream.parser_state = None
-        if stream.facts is not None:
-            stream.facts = log_facts.without_place(stream.facts)
+        facts = stream.facts
+        if facts is not None:
+            run.tell(stream, log_facts.without_place(facts))
 
     def _close(self, stream: Stream) -> None:
         stream.finished = True
         stream.dirty = True
-        while stream.successors:
-            CLOSER.close(stream.successors.pop()[0])
+        for fd, _ in stream.successors:
+            CLOSER.close(fd)
+        stream.successors = ()
         if stream.fd is not None:
             CLOSER.close(stream.fd)
             stream.fd = None
@@ -208,13 +213,13 @@ class Reading:
         if stream is None or run is None:
             return
         self._crashed.pop(stream.number, None)
-        first = stream.facts is None
+        first = stream.packed is None
         stream.offset = batch.offset
         stream.parser_state = batch.parser_state
-        stream.facts = batch.facts
+        run.tell(stream, batch.facts)
         stream.other_file = False
         if stream.replaced:
-            self._past(stream)
+            self._past(run, stream)
         stream.dirty = True
         run.steps_dirty = True
         now_s = self._core.monotonic_s()
@@ -226,7 +231,6 @@ class Reading:
         )
         if run.progress.sign_s != signed_s:
             run.last_progress_at_s = self._core.now_s()
-        run.facts = log_facts.together(s.facts for s in run.streams if s.facts is not None)
         self._judging.poke(run, ("log", "steps") if first else ())
         self._core.snapshot_stale = True
 

@@ -25,9 +25,10 @@ from pfid.daemon.trees import Trees
 from pfid.domain.errors import StateError
 from pfid.domain.names import RunId
 from pfid.domain.run import EndKind
-from pfid.policy import log_facts, progress
+from pfid.policy import progress
 from pfid.policy.hysteresis import Settling
 from pfid.policy.views import verdict_view
+from pfid.wire.packed_facts import pack_facts
 from pfid.wire.stored import GpuBody, StoredEvent, StoredRun, unpack
 
 LAUNCHER_GRACE_S: Final = 3.0
@@ -148,7 +149,6 @@ class Resuming:
         self._process(run, fds)
         for stream in run.streams:
             self._reading.follow(stream)
-        run.facts = log_facts.together(s.facts for s in run.streams if s.facts is not None)
         core.due.set((EARLIER, run.run_id), core.monotonic_s())
         self._judging.start_after(run, CATCH_UP_S)
         if run.end is not None:
@@ -220,7 +220,7 @@ class Resuming:
                 fd=None if body.finished else fds.pop(str(ordinal), None),
                 offset=body.offset,
                 parser_state=body.parser_state,
-                facts=body.facts,
+                packed=None if body.facts is None else pack_facts(body.facts),
                 readable=body.readable,
                 finished=body.finished,
                 place=body.place,

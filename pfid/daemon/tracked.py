@@ -16,6 +16,7 @@ from pfid.domain.outcome import Outcome
 from pfid.domain.run import OperatorStop, Run, RunEnd, RunState
 from pfid.domain.snapshot import RunView, VerdictView
 from pfid.domain.step import StepClock
+from pfid.policy import log_facts
 from pfid.policy.baseline import EarlierRun
 from pfid.policy.ending import Death
 from pfid.policy.hysteresis import Settling
@@ -23,6 +24,7 @@ from pfid.policy.leading_writer import Leading
 from pfid.policy.progress import ProgressState
 from pfid.spec.ports.log import LogFacts
 from pfid.wire.control import HandedLog
+from pfid.wire.packed_facts import pack_facts, unpack_facts
 from pfid.wire.reader import StreamKind
 
 DEATHS_MAX: Final = 256
@@ -61,6 +63,8 @@ class Stream:
         following: whether the reader has it.
         readable: whether the reader could read it so far.
         successors: files that took the place of ``fd``, to be followed once it is read.
+        parser_state: what the reader goes on from.
+        packed: its facts.
         other_file: what was read so far stood in another file than ``fd``.
         replaced: another stream goes on in its place.
         finished: nothing more will be read.
@@ -75,16 +79,21 @@ class Stream:
     size_at_start: int
     place: int | None = None
     fd: int | None = None
-    successors: deque[tuple[int, HandedLog]] = field(default_factory=deque)
+    successors: tuple[tuple[int, HandedLog], ...] = ()
     other_file: bool = False
     offset: int | None = None
     parser_state: object = None
-    facts: LogFacts | None = None
+    packed: bytes | None = None
     following: bool = False
     readable: bool = True
     replaced: bool = False
     finished: bool = False
     dirty: bool = True
+
+    @property
+    def facts(self) -> LogFacts | None:
+        """What its text has said; None before the reader has told."""
+        return None if self.packed is None else unpack_facts(self.packed)
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -149,6 +158,7 @@ class TrackedRun:
         earlier: what is known to have been left by earlier runs of its name and fingerprint.
         handed: what its launcher said of them.
         left: what it leaves itself, as last told.
+        told: facts of its only log as they came; of several each stream keeps its own, packed.
         regime_while_alive: what was settled of its step times when it died.
     """
 
@@ -172,7 +182,7 @@ class TrackedRun:
     drained: bool = False
     final: bool = False
     streams: list[Stream] = field(default_factory=list)
-    facts: LogFacts | None = None
+    told: LogFacts | None = None
     statistics: StepStatistics = field(default_factory=StepStatistics)
     recent: RecentSteps = field(default_factory=RecentSteps)
     launches: LaunchWindows = field(default_factory=LaunchWindows)
@@ -203,6 +213,18 @@ class TrackedRun:
     def run_id(self) -> RunId:
         """Its id."""
         return self.run.run_id
+
+    @property
+    def facts(self) -> LogFacts | None:
+        """What its logs say together; None if none has said anything."""
+        if self.told is not None:
+            return self.told
+        return log_facts.together(f for s in self.streams if (f := s.facts) is not None)
+
+    def tell(self, stream: Stream, facts: LogFacts) -> None:
+        """Keep what one of its logs has said."""
+        stream.packed = pack_facts(facts)
+        self.told = facts if len(self.streams) == 1 else None
 
     @property
     def shows_steps(self) -> bool:

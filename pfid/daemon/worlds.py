@@ -100,15 +100,19 @@ class LiveSteps:
         return progress.view(self.run.progress, self.monotonic_s)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class LiveLog:
-    """What the run's logs say."""
+    """What the run's logs say; looked up once for all checks that run together."""
 
     run: TrackedRun
+    known: LogFacts | None = None
 
     def facts(self) -> LogFacts | None:
         """None if there is no log or none can be read."""
-        return self.run.facts if self.run.readable else None
+        if not self.run.readable:
+            return None
+        self.known = self.known or self.run.facts
+        return self.known
 
 
 def run_facts(run: TrackedRun, monotonic_s: float) -> RunFacts:

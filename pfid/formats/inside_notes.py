@@ -1,7 +1,7 @@
 """What a step file says beside its steps: who writes it, what counts, what dynamo did."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any, Final
 
 from pfid.domain.inside import Inside
@@ -74,17 +74,16 @@ class InsideNotes:
         """What the counters come to in the words of a log."""
         return {} if self.limit is None else {Marker.RECOMPILE_LIMIT: self.limit}
 
-    def state(self) -> dict[str, Any]:
-        """Return plain data for ``restore``."""
-        return {
-            "inside": asdict(self.inside),
-            "limit": None if self.limit is None else asdict(self.limit),
-            "phase": self.phase,
-        }
+    @classmethod
+    def of(cls, inside: Inside, limit: MarkerSeen | None) -> "InsideNotes":
+        """Go on from what was said."""
+        notes = cls()
+        notes._said, notes.reported, notes.limit = inside, inside.reported, limit
+        return notes
 
     @classmethod
     def restore(cls, state: Mapping[str, Any]) -> "InsideNotes":
-        """Go on from a state.
+        """Go on from a state of an earlier version.
 
         Raises:
             TypeError: if it is none of ours; KeyError likewise.

@@ -176,19 +176,25 @@ class StepsFileParser:
             self.notes.dynamo(read.dynamo, self._lines, event.index, at_s)
         return event
 
-    def state(self) -> dict[str, Any]:
-        """Return plain data from which ``restore`` goes on."""
-        return {
-            "tail": self._tail,
-            "skipping": self._skipping,
-            "lines": self._lines,
-            "bad_lines": self.bad_lines,
-            "notes": self.notes.state(),
-        }
+    def place(self) -> list[Any]:
+        """Return where it stands, as plain data; what the notes say stands apart."""
+        return [self._tail, self._skipping, self._lines, self.bad_lines, self.notes.phase]
+
+    @classmethod
+    def at_place(cls, place: list[Any], notes: InsideNotes) -> "StepsFileParser":
+        """Go on from a place, with the notes taken so far.
+
+        Raises:
+            ValueError: if it is none.
+        """
+        parser = cls()
+        parser._tail, parser._skipping, parser._lines, parser.bad_lines, notes.phase = place
+        parser.notes = notes
+        return parser
 
     @classmethod
     def restore(cls, state: dict[str, Any]) -> "StepsFileParser":
-        """Go on from a state."""
+        """Go on from a state of an earlier version, which held the notes as well."""
         parser = cls()
         parser._tail = state["tail"]
         parser._skipping = state["skipping"]

@@ -61,6 +61,7 @@ class Follow(_Order, tag="follow", frozen=True, kw_only=True):
         resume_at: offset to go on from after a restart; None for a new stream.
         parser_state: what the reader last reported for this stream, None for a new one; plain data
             where an earlier version reported it.
+        facts: likewise; of a step file they are part of its state, which is kept once.
         uid: whose run it is; ``Configure.bytes_per_s`` counts by it.
         other_file: ``resume_at`` and ``parser_state`` are of the file whose place this one took: it
             is read from its start, unless it begins as that one did up to there.
@@ -72,6 +73,7 @@ class Follow(_Order, tag="follow", frozen=True, kw_only=True):
     size_at_start: int = 0
     resume_at: int | None = None
     parser_state: Any = None
+    facts: LogFacts | None = None
     uid: int = 0
     other_file: bool = False
 

@@ -14,7 +14,8 @@ def parser_for(order: Follow, configure: Configure, state: Any) -> TextParser:
         Exception: whatever restoring a state that is none raises.
     """
     if order.kind is StreamKind.STEPS:
-        return StepsText(order.begins_at) if state is None else StepsText.restore(state)
+        fresh = state is None
+        return StepsText(order.begins_at) if fresh else StepsText.restore(state, order.facts)
     return _log_parser(order, configure, state)
 
 

@@ -2,8 +2,9 @@
 
 from typing import Any, Final, Self
 
-from pfid.domain.log_facts import LogFacts
+from pfid.domain.log_facts import LogFacts, Marker
 from pfid.domain.step import Phase, StepEvent
+from pfid.formats.inside_notes import InsideNotes
 from pfid.formats.steps_file import StepsFileParser
 
 _PHASES: Final = {phase.value: phase for phase in Phase}
@@ -62,24 +63,32 @@ class StepsText:
         """Return what the run is doing: the last phase that was entered, or training."""
         return self._phase
 
-    def state(self) -> dict[str, Any]:
-        """Return plain data for ``restore``."""
+    def state(self) -> list[Any]:
+        """Return plain data for ``restore``: what :meth:`facts` does not say."""
         phase = None if self._phase is None else self._phase.value
-        return {
-            "begins_at": self._begins_at,
-            "bytes_read": self._bytes_read,
-            "truncations": self._truncations,
-            "phase": phase,
-            "parser": self._parser.state(),
-        }
+        return [phase, *self._parser.place()]
 
     @classmethod
-    def restore(cls, state: dict[str, Any]) -> Self:
-        """Go on from ``state``.
+    def restore(cls, state: list[Any] | dict[str, Any], facts: LogFacts | None) -> Self:
+        """Go on from ``state`` and the facts that were told with it.
 
         Raises:
             KeyError: if it is none of ours; ValueError and TypeError likewise.
         """
+        if isinstance(state, dict):
+            return cls._of_an_earlier_version(state)
+        if facts is None or facts.inside is None:
+            raise ValueError("the state of a step file goes with its facts")
+        phase, *place = state
+        text = cls(facts.bytes_before_run)
+        text._bytes_read, text._truncations = facts.bytes_read, facts.truncations
+        text._phase = None if phase is None else Phase(phase)
+        limit = facts.markers.get(Marker.RECOMPILE_LIMIT)
+        text._parser = StepsFileParser.at_place(place, InsideNotes.of(facts.inside, limit))
+        return text
+
+    @classmethod
+    def _of_an_earlier_version(cls, state: dict[str, Any]) -> Self:
         text = cls(state["begins_at"])
         text._bytes_read = state["bytes_read"]
         text._truncations = state["truncations"]

@@ -107,7 +107,10 @@ class Follower:
             with self._lock:
                 fd, order = self._orders[report.stream]
                 resumed = msgspec.structs.replace(
-                    order, resume_at=report.offset, parser_state=report.parser_state
+                    order,
+                    resume_at=report.offset,
+                    parser_state=report.parser_state,
+                    facts=report.facts,
                 )
                 self._orders[report.stream] = (fd, resumed)
         self.reports.put(report)

@@ -5,6 +5,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pfid.wire.packed_facts import pack_facts, unpack_facts
 from pfid.workers.steps_text import StepsText
 
 ANY = st.recursive(
@@ -45,7 +46,9 @@ def test_no_line_ends_the_reading_and_chunks_do_not_matter(lines, cut):
     told = [e for at in range(0, len(text), cut) for e in parts.feed(text[at : at + cut], 1.0)]
     assert [e.index for e in told] == [e.index for e in events]
     assert parts.facts() == whole.facts()
-    assert StepsText.restore(whole.state()).facts() == whole.facts()
+    told = unpack_facts(pack_facts(whole.facts()))
+    assert told == whole.facts()
+    assert StepsText.restore(whole.state(), told).facts() == told
     inside = whole.facts().inside
     assert inside.lost >= 0
     assert all(marker.count > 0 for marker in whole.facts().markers.values())

@@ -114,5 +114,5 @@ def test_a_run_that_has_ended_shows_what_it_achieved_over_all(daemon):
 
 
 def test_what_steps_is_named(daemon):
-    daemon.run.facts = LogFacts(inside=Inside(optimizers=("AdamW", "custom")))
+    daemon.run.told = LogFacts(inside=Inside(optimizers=("AdamW", "custom")))
     assert daemon.view.optimizers == ("AdamW", "custom")

@@ -24,7 +24,7 @@ from pfid.domain.log_facts import Marker
 from pfid.domain.outcome import Outcome
 from pfid.spec.fakes import CONTROL_RUN
 from pfid.wire.control import HandedLog, HandOver, Register, Role
-from pfid.wire.reader import Closed, CloseReason, Configure, Follow, Unfollow
+from pfid.wire.reader import Closed, CloseReason, Configure, Follow, StreamKind, Unfollow
 from pfid.workers.arrival import ArrivalClock
 from pfid.workers.followed_file import FollowedFile
 from pfid.workers.parser_choice import parser_for
@@ -470,3 +470,31 @@ def test_logs_replaced_nobody_knows_which_are_finished_and_let_go(tmp_path):
     assert sum(world.kept.values()) == 4
     assert not world.run.facts.moved
     assert world.run.facts.markers[Marker.RECOMPILE_LIMIT].count == 1
+
+
+@pytest.mark.parametrize("files", [1, 9])
+def test_step_files_go_on_at_any_byte_when_the_reader_is_started_anew(tmp_path, files):
+    world = World(tmp_path)
+    world.register()
+    note = '{"note":"optimizer","kind":"torch.optim.sgd.SGD"}\n'
+    texts = [
+        note + "".join(f'{{"step":{i},"seconds":0.5,"rank":{rank}}}\n' for i in range(1, 41))
+        for rank in range(files)
+    ]
+    for rank in range(files):
+        (tmp_path / f"{rank}.jsonl").touch()
+        fd = world.open(f"{rank}.jsonl")
+        world.reading.open(world.run, StreamKind.STEPS, fd, HandedLog())
+    for at in range(0, len(texts[0]), 101):
+        for rank, text in enumerate(texts):
+            with (tmp_path / f"{rank}.jsonl").open("a") as file:
+                file.write(text[at : at + 101])
+        world.read(seconds=1.0)
+        world.reader.die()
+        world.restart_reader()
+    world.read(seconds=1.0)
+    facts = world.run.facts
+    assert (world.run.progress.steps_seen, world.run.progress.last_index) == (40, 40)
+    assert (facts.inside.reported, facts.inside.optimizers) == (40 * files, ("SGD",))
+    assert (facts.bytes_read, facts.truncations) == (sum(map(len, texts)), 0)
+    assert all(stream.readable for stream in world.run.streams)

@@ -1,13 +1,16 @@
 """What a step file says beside its steps."""
 
 import json
+from dataclasses import asdict
 
 import msgspec
 import pytest
 
-from pfid.domain.log_facts import Marker
+from pfid.domain.inside import Inside
+from pfid.domain.log_facts import Marker, MarkerSeen
 from pfid.domain.step import Phase
 from pfid.formats.steps_file import StepsFileParser, parse_line
+from pfid.wire.packed_facts import pack_facts, unpack_facts
 from pfid.workers.steps_text import StepsText
 
 
@@ -115,7 +118,7 @@ def test_a_parser_goes_on_from_its_state_through_msgpack():
     text = StepsText()
     text.feed(lines(*entries) + b'{"step":', 1.0)
     state = msgspec.msgpack.decode(msgspec.msgpack.encode(text.state()))
-    on = StepsText.restore(state)
+    on = StepsText.restore(state, unpack_facts(pack_facts(text.facts())))
     (event,) = on.feed(b"2}\n", 2.0)
     assert event.index == 2
     facts = on.facts()
@@ -123,8 +126,31 @@ def test_a_parser_goes_on_from_its_state_through_msgpack():
     assert facts.inside.reported == 2
     assert facts.inside.optimizers == ("SGD",)
     assert facts.markers[Marker.RECOMPILE_LIMIT].count == 2
+    assert (facts.bytes_read, on.phase()) == (text.facts().bytes_read + 3, Phase.TRAIN)
 
 
 def test_a_state_of_an_older_pfid_is_taken_up():
     state = {"tail": b"", "skipping": False, "bad_lines": 2}
     assert StepsFileParser.restore(state).bad_lines == 2
+
+
+def test_a_state_that_holds_its_facts_as_an_older_pfid_wrote_it_is_taken_up():
+    inside = asdict(Inside(asked=True, reported=8, optimizers=("SGD",), dynamo={"graphs": 3}))
+    limit = asdict(MarkerSeen(count=2, first_line=5, first_step=4))
+    notes = {"inside": {**inside, "optimizers": ["SGD"]}, "limit": limit, "phase": None}
+    parser = {"tail": b'{"st', "skipping": False, "lines": 9, "bad_lines": 0, "notes": notes}
+    counted = {"begins_at": 7, "bytes_read": 99, "truncations": 1}
+    on = StepsText.restore({**counted, "phase": "eval", "parser": parser}, None)
+    assert on.phase() is Phase.EVAL
+    (event,) = on.feed(b'ep":5}\n', 2.0)
+    facts = on.facts()
+    assert event.index == 5
+    assert (facts.bytes_before_run, facts.bytes_read, facts.truncations) == (7, 106, 1)
+    assert (facts.inside.reported, facts.inside.optimizers) == (9, ("SGD",))
+    assert facts.inside.dynamo == {"graphs": 3}
+    assert facts.markers[Marker.RECOMPILE_LIMIT] == MarkerSeen(**limit)
+
+
+def test_a_state_is_refused_without_the_facts_that_were_told_with_it():
+    with pytest.raises(ValueError, match="facts"):
+        StepsText.restore(StepsText().state(), None)

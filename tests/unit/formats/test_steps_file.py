@@ -42,7 +42,7 @@ def test_a_line_without_end_does_not_grow_in_memory() -> None:
     parser = StepsFileParser()
     for _ in range(8):
         parser.feed(b"x" * MAX_LINE_BYTES)
-    assert len(parser.state()["tail"]) <= MAX_LINE_BYTES
+    assert len(parser.place()[0]) <= MAX_LINE_BYTES
     assert [event.index for event in parser.feed(b'\n{"step":1}\n')] == [1]
     assert parser.bad_lines == 1
 
@@ -50,9 +50,8 @@ def test_a_line_without_end_does_not_grow_in_memory() -> None:
 def test_a_restored_parser_goes_on_in_the_middle_of_a_line() -> None:
     parser = StepsFileParser()
     parser.feed(b'{"st')
-    assert [event.index for event in StepsFileParser.restore(parser.state()).feed(b'ep":5}\n')] == [
-        5
-    ]
+    on = StepsFileParser.at_place(parser.place(), parser.notes)
+    assert [event.index for event in on.feed(b'ep":5}\n')] == [5]
 
 
 @pytest.mark.parametrize("digits", [19, 20, 400])

@@ -8,11 +8,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from pfid.wire.reader import Batch, Follow, StreamKind
+from pfid.wire.reader import Batch, Configure, Follow, StreamKind
 from pfid.workers import followed_file
 from pfid.workers.arrival import ArrivalClock
 from pfid.workers.followed_file import FollowedFile
 from pfid.workers.link_name import CHECK_EVERY_S
+from pfid.workers.parser_choice import parser_for
 from pfid.workers.steps_text import StepsText
 
 
@@ -38,7 +39,7 @@ class Followed:
 
     @staticmethod
     def _parser(order: Follow):
-        return lambda state: StepsText.restore(state) if state else StepsText(order.begins_at)
+        return lambda state: parser_for(order, Configure(), state)
 
     def append(self, data: bytes) -> None:
         with self.path.open("ab") as file:
@@ -196,7 +197,10 @@ def test_another_reader_goes_on_at_any_byte_without_losing_or_doubling(tmp_path:
         if followed.batches:
             last = followed.last
             order = msgspec.structs.replace(
-                order, resume_at=last.offset, parser_state=last.parser_state
+                order,
+                resume_at=last.offset,
+                parser_state=last.parser_state,
+                facts=last.facts,
             )
         followed.file.close()
     assert seen == list(range(1, 9))
@@ -209,6 +213,7 @@ def test_a_file_rewritten_while_no_reader_lived_is_read_anew(followed: Followed)
         kind=StreamKind.STEPS,
         resume_at=followed.last.offset,
         parser_state=followed.last.parser_state,
+        facts=followed.last.facts,
     )
     followed.path.write_bytes(lines(101, 130))
     successor = Followed(followed.path, order)
@@ -302,6 +307,7 @@ def _successor(
         kind=StreamKind.STEPS,
         resume_at=last.offset,
         parser_state=state or last.parser_state,
+        facts=last.facts,
         other_file=told,
     )
     return Followed(path, order)
@@ -384,6 +390,7 @@ def test_the_same_file_that_is_handed_over_once_more_is_no_other(followed: Follo
             kind=StreamKind.STEPS,
             resume_at=last.offset,
             parser_state=last.parser_state,
+            facts=last.facts,
         ),
     )
     assert again.catch_up() == []
