@@ -222,7 +222,10 @@ class LogParser:
             self._phase = self._gap = phase
 
     def _step(self, reading: Reading, at_s: float | None, events: list[StepEvent]) -> None:
-        for taken in self._tracker.take(reading, self._lines, at_s):
+        steps = self._tracker.take(reading, self._lines, at_s)
+        if reading.evaluation and not steps:
+            self._enter(Phase.EVAL)
+        for taken in steps:
             self._dialects[reading.dialect] += 1
             event = self._event(taken, at_s)
             if event is not None:

@@ -31,6 +31,7 @@ class Reading(NamedTuple):
         width: padded width.
         loss: as printed.
         skipped: iterations of the interval whose update was skipped.
+        evaluation: whether it gives figures of an evaluation and no loss of training.
     """
 
     dialect: str
@@ -52,6 +53,7 @@ class Reading(NamedTuple):
     width: int | None = None
     loss: float | None = None
     skipped: int = 0
+    evaluation: bool = False
 
 
 _new: Final = tuple.__new__
@@ -96,6 +98,7 @@ def printed(  # noqa: PLR0913 - the fields of a line, once, in place of a call b
             None,
             loss,
             skipped,
+            False,
         ),
     )
 
@@ -127,6 +130,7 @@ def stamped(
             None,
             loss,
             0,
+            False,
         ),
     )
 

@@ -6,12 +6,15 @@ from functools import partial
 from typing import Any, Final, NamedTuple
 
 from pfid.domain.step import StepClock
+from pfid.formats.ranks import Ranks
 from pfid.formats.reading import Reading
 
 CLOCK_SLACK_S: Final = 2.0
 """Clocks of ranks that work in step differ by rounding and by a little; two runs' drift apart."""
 _UNKNOWN: Final = float("nan")
 PRINTED_SLACK: Final = 0.05
+OWN_SLACK: Final = 0.005
+"""A rank that says its own line twice says the same time, but for rounding."""
 COARSE_S: Final = 2.0
 """Shortest difference of a clock of whole seconds that is taken as a time."""
 JUMP_FACTOR: Final = 4
@@ -55,12 +58,14 @@ class Series:
         "last_clock_s",
         "last_index",
         "last_turn",
+        "lossy",
         "memory",
         "number",
         "pace_s",
         "partners",
         "points",
         "predecessor",
+        "ranks",
         "rates",
         "resumed",
         "shadow",
@@ -96,7 +101,8 @@ class Series:
         self.usual_stride = 0
         self.points = self.skipped = self.copies = 0
         self.predecessor: int | None = None
-        self.resumed = False
+        self.resumed = self.lossy = False
+        self.ranks: Ranks | None = None
         self.partners: dict[int, int] = {}
         self.shadow: tuple[int, float, float] | None = None
         self.memory = memory
@@ -137,7 +143,8 @@ class Series:
             return False
         past = self.clocks[at]
         if reading.printed_s is not None:
-            allowed = max(PRINTED_SLACK * max(past, reading.printed_s), 0.002)
+            slack = PRINTED_SLACK if reading.rank is None else OWN_SLACK
+            allowed = max(slack * max(past, reading.printed_s), 0.002)
             return abs(reading.printed_s - past) <= allowed
         if reading.clock_s is None or past != past:  # noqa: PLR0124 - NaN marks an unknown clock
             return True
@@ -145,6 +152,35 @@ class Series:
         if reading.redraws:
             return self._redrawn(reading, index, off, self.rates[at])
         return self._shadowed(reading, index, off)
+
+    def told_by_another(self, reading: Reading, rank: int) -> bool:
+        """Whether another rank of the same run says what this series knows or will hear."""
+        if self.ranks is None:
+            return False
+        index, stride = reading.step + self.lap_offset, max(self.usual_stride, 1)
+        ahead = index - self.last_index
+        if ahead <= 0:
+            told = self.ranks.tells_again(rank, index, self.last_index, stride)
+            self.copies += told
+            return told
+        own_clock = reading.clock is StepClock.COUNTER
+        return own_clock and not self.ranks.followed(rank, ahead, stride)
+
+    def hand_over(self, index: int, rank: int) -> None:
+        """Go on with this rank; what passed on the clock of another says nothing about its own."""
+        ahead = index + self.lap_offset > self.last_index
+        if ahead and self.ranks is not None and rank != self.ranks.lead:
+            self.last_clock_s = self.base_clock_s = None
+
+    def without_loss(self, reading: Reading) -> bool:
+        """Whether a line is a second record of a step, or of an evaluation: not of training."""
+        if not self.lossy or reading.loss is not None:
+            return False
+        index = reading.step + self.lap_offset
+        if reading.evaluation:
+            return True
+        at = bisect_left(self.indexes, index)
+        return at < len(self.indexes) and self.indexes[at] == index
 
     def _redrawn(self, reading: Reading, index: int, off: float, rate: float) -> bool:
         if index == self.last_index:
@@ -177,6 +213,11 @@ class Series:
         self.points += 1
         if reading.skipped:
             self.skipped += 1
+        if reading.rank is not None:
+            self.ranks = self.ranks or Ranks()
+            self.ranks.hear(reading.rank, index)
+        if reading.loss is not None:
+            self.lossy = True
         self.last_index, self.last_clock_s = index, clock_s
         self._remember(reading, index)
         if redraws and index <= self.lap_begin:  # a bar at 0 has done nothing yet
@@ -260,6 +301,8 @@ class Series:
         }
         if self.partners:
             plain["partners"] = list(self.partners.items())
+        if self.ranks is not None and points:
+            plain["ranks"] = self.ranks.state()
         for name in _MEMORIES:
             held = getattr(self, name)
             if points and held:
@@ -273,6 +316,8 @@ class Series:
         plain = dict(state[0])
         series.memory = memory
         series.partners = {int(k): int(v) for k, v in plain.pop("partners", ())}
+        ranks = plain.pop("ranks", None)
+        series.ranks = None if ranks is None else Ranks.restore(ranks)
         for name, code in _MEMORIES.items():
             held = array(code)
             held.frombytes(plain.pop(name, b""))
@@ -287,7 +332,7 @@ class Series:
 
 _MEMORIES: Final = {"indexes": "q", "clocks": "d", "rates": "d"}
 _PLAIN: Final = tuple(
-    name for name in Series.__slots__ if name not in {*_MEMORIES, "partners", "memory"}
+    name for name in Series.__slots__ if name not in {*_MEMORIES, "partners", "ranks", "memory"}
 )
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
+from pfid.domain.step import StepClock
 from pfid.formats.line_count import LineCount
 from pfid.formats.reading import Reading, plain_reading, restored_reading
 from pfid.formats.series import MEMORY_POINTS, STATE_POINTS, Series, Timing
@@ -82,6 +83,8 @@ class Tracker:
         if last is None:
             full = len(self._last) >= MAX_KEYS
             return [] if full else self._begin(reading, lines.number(), at_s)
+        if not reading.redraws and self._is_no_step(reading):
+            return []
         held = self._held.get(reading.key) if self._held else None
         if held is None and len(self._live[reading.key]) == 1 and last.follows(reading):
             self._turn += 1
@@ -89,6 +92,16 @@ class Tracker:
             self.broken = False
             return [(reading, last, last.take(reading, at_s))]
         return self._sort(reading, lines, at_s, held)
+
+    def _is_no_step(self, reading: Reading) -> bool:
+        """Whether it is another rank's word about known steps, or no word about a step."""
+        rank, live = reading.rank, self._live[reading.key]
+        if rank is not None:
+            if any(series.told_by_another(reading, rank) for series in live):
+                return True
+            if len(live) == 1 and reading.clock is StepClock.COUNTER:
+                live[0].hand_over(reading.step, rank)
+        return reading.loss is None and any(series.without_loss(reading) for series in live)
 
     def lone(self, key: str) -> Series | None:
         """Return the one live series of a key; None if there are several, or a copy is weighed."""

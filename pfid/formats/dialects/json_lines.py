@@ -39,6 +39,10 @@ PRESETS: Final[Mapping[str, Mapping[str, str]]] = {
     "iteration": {"step": "iteration", "seconds": "iteration_time", "loss": "loss"},
     "wandb": {"step": "_step", "elapsed": "_runtime", "loss": "train/loss"},
 }
+_EVALUATED: Final = re.compile(
+    r"(?:eval(?:uation)?|val(?:id(?:ation)?)?|test)[_/.: -].*"
+    r"(?:loss|acc|ppl|perplexity|runtime|per_second)"
+)
 MAX_PREFIX_BYTES: Final = 64
 MAX_SHAPES: Final = 64
 FIELDS: Final = frozenset(
@@ -116,7 +120,17 @@ def _reading(fields: Mapping[str, Any], name: str, keys: Mapping[str, str]) -> R
         tokens=_count(get.get("tokens")),
         width=_count(get.get("width")),
         loss=_real(get.get("loss")),
+        evaluation=_evaluation(fields, keys.get("loss")),
     )
+
+
+def _evaluation(fields: Mapping[str, Any], loss: str | None) -> bool:
+    """Whether it has figures of an evaluation, and no loss but of that."""
+    if loss in fields:
+        return False
+    evaluated = [key for key in fields if _EVALUATED.match(key)]
+    others = (key for key in fields if "loss" in key)
+    return bool(evaluated) and all(key in evaluated for key in others)
 
 
 def _times(get: Mapping[str, Any]) -> tuple[StepClock, float | None, float | None, float]:

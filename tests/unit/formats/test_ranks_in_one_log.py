@@ -1,0 +1,192 @@
+"""Ranks of one run are one writer, however their times differ; two launches are two."""
+
+import random
+from collections.abc import Callable, Iterable
+
+import msgspec
+import pytest
+
+from pfid.domain.step import Phase, StepEvent
+from pfid.formats.log_stream import LogParser
+from pfid.formats.ranks import BEHIND, MAX_RANKS, SILENT
+
+Line = Callable[[int, int, float, float], str]
+"""Step, rank, seconds of the step, seconds since the start: a line."""
+
+
+def nano(step: int, rank: int, seconds: float, _elapsed: float) -> str:
+    return f"[rank{rank}]: iter {step}: loss 3.2, time {seconds * 1000:.2f}ms, mfu 31.20%\n"
+
+
+def printed(step: int, rank: int, seconds: float, _elapsed: float) -> str:
+    return f'{{"step": {step}, "seconds": {seconds:.4f}, "rank": {rank}, "loss": 1.0}}\n'
+
+
+def elapsed(step: int, rank: int, _seconds: float, elapsed: float) -> str:
+    return f'{{"step": {step}, "elapsed": {elapsed:.2f}, "rank": {rank}, "loss": 1.0}}\n'
+
+
+KINDS = (nano, printed, elapsed)
+
+
+def launch(line: Line, ranks: int, steps: Iterable[int], seed: int = 1) -> list[list[str]]:
+    """One list of lines per step: the ranks in any order, with 4 % between their times.
+
+    A rank of 3 and more started 20 s before the others.
+    """
+    chance, at_s, texts = random.Random(seed), 0.0, []
+    for step in steps:
+        seconds = chance.uniform(3.9, 4.1)
+        at_s += seconds
+        texts.append(
+            [
+                line(step, rank, seconds * chance.uniform(0.96, 1.04), at_s + 20 * (rank >= 3))
+                for rank in chance.sample(range(ranks), ranks)
+            ]
+        )
+    return texts
+
+
+def read(*texts: str) -> tuple[list[StepEvent], LogParser]:
+    parser = LogParser()
+    events = parser.feed("".join(texts).encode()) + parser.finish()
+    return events, parser
+
+
+def flat(texts: list[list[str]]) -> str:
+    return "".join(line for step in texts for line in step)
+
+
+@pytest.mark.parametrize("line", KINDS)
+def test_four_ranks_with_a_clock_each_are_one_writer_and_each_step_counts_once(line: Line) -> None:
+    events, parser = read(flat(launch(line, 4, range(1, 200))))
+    facts = parser.facts()
+    assert (facts.writers, facts.rewinds, len(parser.series())) == (1, 0, 1)
+    assert [event.index for event in events] == list(range(1, 200))
+    assert all(event.seconds is not None and 3.5 < event.seconds < 4.5 for event in events[1:])
+
+
+def test_ranks_whose_output_comes_in_blocks_are_one_writer() -> None:
+    texts = launch(nano, 4, range(1, 400))
+    chance, done, log = random.Random(3), [0] * 4, []
+    while min(done) < len(texts):
+        rank = chance.randrange(4)
+        end = done[rank] + chance.randrange(40, 120)
+        log += [
+            next(text for text in step if text.startswith(f"[rank{rank}]"))
+            for step in texts[done[rank] : end]
+        ]
+        done[rank] = end
+    events, parser = read(*log)
+    assert (parser.facts().writers, parser.facts().rewinds) == (1, 0)
+    assert [event.index for event in events] == list(range(1, 400))
+
+
+def test_more_ranks_than_are_remembered_one_by_one_are_one_writer() -> None:
+    _, parser = read(flat(launch(nano, 2 * MAX_RANKS, range(1, 60))))
+    assert (parser.facts().writers, parser.facts().rewinds) == (1, 0)
+
+
+@pytest.mark.parametrize("line", KINDS)
+@pytest.mark.parametrize("ranks", [1, 4])
+def test_two_launches_into_one_log_are_two_writers_though_their_ranks_are_known(
+    line: Line, ranks: int
+) -> None:
+    one = launch(line, ranks, range(1, 120))
+    other = launch(line, ranks, range(31, 150), seed=2)
+    log = [flat(one[:30]), *(flat([a, b]) for a, b in zip(one[30:], other, strict=False))]
+    _, parser = read(*log)
+    assert parser.facts().writers == 2
+
+
+def test_two_launches_without_labels_are_two_writers() -> None:
+    one, other = launch(nano, 1, range(1, 120)), launch(nano, 1, range(1, 120), seed=2)
+    slower = [[text.replace("time 4", "time 5").replace("time 3", "time 5")] for [text] in other]
+    log = "".join(flat([a, b]) for a, b in zip(one, slower, strict=True))
+    _, parser = read(log.replace("[rank0]: ", ""))
+    assert parser.facts().writers == 2
+
+
+@pytest.mark.parametrize("line", KINDS)
+def test_ranks_that_go_back_are_another_attempt(line: Line) -> None:
+    _, parser = read(
+        flat(launch(line, 4, range(1, 60))), flat(launch(line, 4, range(40, 99), seed=2))
+    )
+    assert (parser.facts().writers, parser.facts().rewinds) == (1, 1)
+
+
+def test_a_known_rank_that_goes_back_is_another_attempt_though_it_runs_alike() -> None:
+    first = [nano(step, 0, 4.0, 0) for step in range(1, 60)]
+    _, parser = read(*first, *(nano(step, 0, 4.08, 0) for step in range(40, 99)))
+    assert (parser.facts().writers, parser.facts().rewinds) == (1, 1)
+
+
+def test_a_rank_that_was_never_heard_and_begins_far_behind_is_another_attempt() -> None:
+    later = flat(launch(nano, 1, range(1, 60), seed=2)).replace("[rank0]", "[rank7]")
+    _, parser = read(flat(launch(nano, 1, range(1, BEHIND + 9))), later)
+    assert (parser.facts().writers, parser.facts().rewinds) == (1, 1)
+
+
+def test_of_ranks_with_clocks_of_their_own_another_is_followed_once_one_is_silent() -> None:
+    texts = launch(elapsed, 4, range(1, 80))
+    log = [flat(texts[:20]), *(t for step in texts[20:] for t in step if '"rank": 3' in t)]
+    events, parser = read(*log)
+    assert (parser.facts().writers, parser.facts().rewinds) == (1, 0)
+    taken = [event.index for event in events]
+    assert taken == sorted(set(taken))
+    assert taken[-1] == 79
+    assert len(taken) >= 79 - SILENT - 1
+    assert all(event.seconds is None or event.seconds < 4.5 for event in events[1:])
+
+
+@pytest.mark.parametrize("line", KINDS)
+def test_the_ranks_are_known_after_a_restart_of_the_reader(line: Line) -> None:
+    parser = LogParser()
+    for step in launch(line, 4, range(1, 60)):
+        for text in step:
+            parser.feed(text.encode())
+            state = msgspec.msgpack.decode(msgspec.msgpack.encode(parser.state()))
+            parser = LogParser.restore(state)
+    assert (parser.facts().writers, parser.facts().rewinds) == (1, 0)
+
+
+RECORDS = {
+    "seconds": ('"loss": 2.0, "seconds": {own}', '"eval_loss": 2.0, "seconds": 31.5'),
+    "elapsed": ('"loss": 2.0, "elapsed": {all}', '"eval_loss": 2.0, "elapsed": {later}'),
+    "other keys": ('"loss": 2.0, "elapsed": {all}', '"perplexity": 9.0, "elapsed": {later}'),
+}
+
+
+@pytest.mark.parametrize("kind", RECORDS)
+def test_a_second_record_of_a_step_without_a_loss_of_training_is_no_step(kind: str) -> None:
+    train, other = RECORDS[kind]
+    chance, at_s, lines = random.Random(5), 0.0, []
+    for step in range(1, 200):
+        own = chance.uniform(0.4, 0.6)
+        at_s += own
+        known = {"{own}": f"{own:.3f}", "{all}": f"{at_s:.3f}", "{later}": f"{at_s + 30:.3f}"}
+        records = [train]
+        if step % 20 == 0:
+            at_s += 30
+            records.append(other)
+        for record in records:
+            for name, value in known.items():
+                record = record.replace(name, value)  # noqa: PLW2901
+            lines.append(f'{{"step": {step}, {record}}}\n')
+    events, parser = read(*lines)
+    assert (parser.facts().writers, parser.facts().rewinds, len(parser.series())) == (1, 0, 1)
+    assert [event.index for event in events] == list(range(1, 200))
+
+
+def test_an_evaluation_before_its_steps_own_record_is_no_step_and_marks_the_gap() -> None:
+    lines = [f'{{"step": {n}, "elapsed": {n * 5}, "loss": 2.0}}\n' for n in range(1, 10)]
+    lines.insert(5, '{"step": 6, "elapsed": 29, "eval/loss": 2.0}\n')
+    events, parser = read(*lines)
+    assert (parser.facts().writers, len(parser.series())) == (1, 1)
+    assert [event.index for event in events] == list(range(1, 10))
+    assert [event.index for event in events if event.phase is Phase.EVAL] == [6]
+
+
+def test_a_log_whose_records_all_evaluate_still_has_steps() -> None:
+    events, _ = read(*(f'{{"step": {n}, "seconds": 1.0, "val_loss": 2.0}}\n' for n in range(1, 9)))
+    assert [event.index for event in events] == list(range(1, 9))
