@@ -52,4 +52,4 @@ class DynamoCounters:
 
 def _limit_hits(unimplemented: Any) -> int:
     found = list(unimplemented.items())
-    return sum(times for text, times in found if str(text).startswith(_LIMIT))
+    return sum(times for text, times in found if isinstance(text, str) and text.startswith(_LIMIT))

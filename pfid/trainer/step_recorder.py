@@ -59,6 +59,7 @@ class StepRecorder:
         self._met = 0
         self._local = threading.local()
         self._warned = False
+        self._left = False
         os.register_at_fork(after_in_child=self._forked)
 
     def leaves_by(self, leave: Callable[[], Any]) -> None:
@@ -86,7 +87,7 @@ class StepRecorder:
         now_s = _now()
         local = self._local
         began_s = getattr(local, "began_s", None)
-        if began_s is None:
+        if began_s is None or self._left:
             return
         local.began_s = None
         try:
@@ -145,15 +146,21 @@ class StepRecorder:
         return new
 
     def leave(self) -> None:
-        """Take the hooks off and leave the program to itself."""
-        self._leave()
+        """Take the hooks off and leave the program to itself, which may have done so already."""
+        self._left = True
+        with suppress(Exception):
+            self._leave()
         self._counted.clear()
 
     def give_up(self, error: BaseException) -> None:
         """Leave, with one warning."""
         self.leave()
-        self._open().note("given_up", why=repr(error)[:200])
-        self._warn("steps of this process are not reported any more: %r" % (error,))
+        why = type(error).__name__
+        with suppress(Exception):  # an error of the program's own may not even be shown
+            why = repr(error)[:200]
+        with suppress(Exception):
+            self._open().note("given_up", why=why)
+        self._warn("steps of this process are not reported any more: " + why)
 
     def _forked(self) -> None:
         """A child is another process: nothing that it may report goes on from its parent."""

@@ -222,6 +222,101 @@ def test_a_torch_without_these_hooks_is_left_alone_with_one_warning(program):
     assert "not reported" in done.stderr
 
 
+OLDER = {
+    "2.0": "from . import optim\n",
+    "2.2": "import types\ncompiler = types.SimpleNamespace()\nfrom . import optim\n",
+}
+DYNAMO = """
+    traced = []
+    def is_compiling(): return bool(traced)
+    def disable(call):
+        def untraced(*given):
+            print("outside of the trace")
+            return call(*given)
+        return untraced
+"""
+TRACED = "import torch._dynamo as d; d.traced.append(1); optimizer.step(); d.traced.clear()\n"
+AGAIN = "[optimizer.step() for _ in range(3)]; print('trained')\n"
+
+
+@pytest.mark.parametrize("version", OLDER)
+def test_an_older_torch_that_cannot_be_asked_is_seen_step_by_step(program, version):
+    program.write("torch/__init__.py", OLDER[version])
+    program.write("torch/_dynamo.py", textwrap.dedent(DYNAMO))
+    done = program(STEP + "import torch._dynamo\n" + TRACED + AGAIN)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "trained\n", "")
+    assert program.steps == [1, 2, 3, 4, 5, 6, 7, 8]  # a foreign class that is traced is let alone
+
+
+@pytest.mark.parametrize("version", OLDER)
+def test_a_step_that_an_older_torch_traces_is_reported_outside_of_the_trace(program, version):
+    program.write("torch/__init__.py", OLDER[version])
+    program.write("torch/_dynamo.py", textwrap.dedent(DYNAMO))
+    stock = "import torch.optim as o; o.Optimizer.__module__, o.Optimizer.__name__ = "
+    done = program(STEP + stock + "'torch.optim.sgd', 'SGD'\n" + TRACED)
+    assert (done.stdout, done.stderr) == ("outside of the trace\n" * 2, "")
+    assert program.steps == [1, 2, 3, 4, 5, 6]
+
+
+@pytest.mark.parametrize(
+    "harm",
+    [
+        "",
+        "def disable(call): return call\n",
+        "def is_compiling(): return False\n",
+        "def is_compiling(): 1 / 0\ndef disable(call): return call\n",
+        "def is_compiling(): return False\ndef disable(call): 1 / 0\n",
+        "def is_compiling(): return True\ndef disable(call): return call\n",
+    ],
+    ids=["neither", "no question", "no way out", "question raises", "way out raises", "always"],
+)
+def test_a_dynamo_that_is_another_one_takes_the_hooks_off_with_one_warning(program, harm):
+    program.write("torch/__init__.py", OLDER["2.2"])
+    program.write("torch/_dynamo.py", harm)
+    left = "o = sys.modules['torch.optim.optimizer']; print(len(o.pre + o.post))"
+    done = program(STEP + "import torch._dynamo, sys\n" + AGAIN + left)
+    assert (done.returncode, done.stdout) == (0, "trained\n0\n")
+    assert done.stderr.count("pfid:") == done.stderr.count("\n") == 1
+    assert program.steps == [1, 2, 3, 4, 5]
+    assert program.lines[-1]["note"] == "given_up"
+
+
+def test_hooks_that_the_program_took_off_or_will_not_let_go_end_no_training(program):
+    """Each hook is called still, and the handles raise: what is left does nothing."""
+    program.write("torch/_dynamo.py", "")
+    stuck = "o = sys.modules['torch.optim.optimizer']; o.pre, o.post = list(o.pre), list(o.post)\n"
+    stubborn = "o.Handle.remove = None\n"
+    text = (program.libraries / "torch/optim/optimizer.py").read_text()
+    program.write(
+        "torch/optim/optimizer.py", text.replace("lambda: hooks.remove(hook)", "lambda: 1 / 0")
+    )
+    done = program("import sys\n" + STEP + stuck + stubborn + "import torch._dynamo\n" + AGAIN)
+    assert (done.returncode, done.stdout) == (0, "trained\n")
+    assert done.stderr.count("pfid:") == done.stderr.count("\n") == 1
+    assert program.steps == [1, 2, 3, 4, 5]
+
+
+def test_a_torch_with_one_of_the_two_hooks_keeps_neither(program):
+    text = (program.libraries / "torch/optim/optimizer.py").read_text()
+    program.write("torch/optim/optimizer.py", text.replace("step_post_hook", "step_late_hook"))
+    left = "import sys; print(len(sys.modules['torch.optim.optimizer'].pre))"
+    done = program(STEP + left)
+    assert (done.returncode, done.stdout) == (0, "0\n")
+    assert done.stderr.count("pfid:") == done.stderr.count("\n") == 1
+
+
+def test_an_error_that_cannot_even_be_shown_ends_no_training(program):
+    harm = (
+        "import sys; made = sys.modules['_pfid_trainer.torch_hooks']._attached[0]\n"
+        "class Odd(Exception):\n"
+        "    def __repr__(self): raise self\n"
+        "made.give_up(Odd())\n"
+    )
+    done = program(STEP + harm + AGAIN)
+    assert (done.returncode, done.stdout) == (0, "trained\n")
+    assert program.lines[-1]["why"] == "Odd"
+
+
 def test_a_torch_in_a_zip_whose_modules_share_one_loader_is_attached_to_once(program):
     program.write("torch/optim/other.py", "X = 1\n")
     packed = shutil.make_archive(str(program.folder / "all"), "zip", program.libraries)
