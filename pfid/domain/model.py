@@ -139,13 +139,15 @@ class Tower:
         key: as ``vision_config``.
         parameters_low: least its shapes allow.
         parameters_high: most.
-        linears: linear modules it has by its shapes; 0 if not told.
+        linears: least linear modules that its shapes allow; 0 if not told.
+        linears_most: most, with what stands between it and the text.
     """
 
     key: str
     parameters_low: int
     parameters_high: int
     linears: int
+    linears_most: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

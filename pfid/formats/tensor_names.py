@@ -9,8 +9,13 @@ from typing import Final
 from pfid.formats.safetensors import Tensor
 
 HEADS: Final = ("lm_head.weight", "output.weight", "language_model.lm_head.weight")
-_TOWER: Final = re.compile(r"(?:^|\.)(?:visual|vision_\w+|vision|audio_\w+|audio|image_\w+)\.")
+_TOWER: Final = re.compile(
+    r"(?:^|\.)(?:visual|vision_\w+|vision|audio_\w+|audio|image_\w+|speech_\w+|embed_(?:vision|audio)"
+    r"|connector|mm_projector|multi_?modal_projector)\."
+)
 _MTP: Final = re.compile(r"(?:^|\.)(?:mtp|nextn|mtp_layers|mtp_block)\b")
+_MTP_OWN: Final = re.compile(r"^(?:eh_proj|enorm|hnorm|shared_head)\.")
+"""What only a layer has that predicts further tokens, where it stands behind the others."""
 _LAYER: Final = re.compile(r"^(?P<prefix>(?:\w+\.)*?(?:layers|h|blocks))\.\d+\.")
 _NORM: Final = re.compile(r"(?:norm\w*|ln_\w+|layernorm)\.weight$")
 _NORM_BIAS: Final = re.compile(r"(?:norm\w*|ln_\w+|layernorm)\.bias$")
@@ -46,9 +51,31 @@ def is_tower(name: str) -> bool:
     return _TOWER.search(name) is not None
 
 
-def mtp_tensors(names: Iterable[str]) -> int:
-    """Tensors of heads that predict further tokens."""
-    return sum(1 for name in names if _MTP.search(name))
+def further_tensors(names: Sequence[str], prefix: str, layers: int = 0) -> frozenset[str]:
+    """Tensors of heads that predict further tokens.
+
+    Some stand under a name of their own; others as one more layer behind the decoder's.
+
+    Args:
+        names: of all tensors.
+        prefix: what stands before the numbers of the decoder's layers.
+        layers: how many the decoder has, where layers behind it are such heads; else 0.
+    """
+    numbered = {name: _within(name, prefix) for name in names}
+    own = {number for number, rest in numbered.values() if _MTP_OWN.search(rest)}
+    return frozenset(
+        name
+        for name, (number, _) in numbered.items()
+        if _MTP.search(name) or number in own or 0 < layers <= number
+    )
+
+
+def _within(name: str, prefix: str) -> tuple[int, str]:
+    """Number of the decoder's layer and the name in it; -1 outside."""
+    if not prefix or not name.startswith(f"{prefix}."):
+        return -1, ""
+    number, _, rest = name.removeprefix(f"{prefix}.").partition(".")
+    return (int(number), rest) if number.isdecimal() and number.isascii() else (-1, "")
 
 
 def text_prefix(names: Iterable[str]) -> str:
@@ -104,4 +131,5 @@ def has_sinks(names: Iterable[str]) -> bool:
 
 
 def _may_be_linear(name: str) -> bool:
-    return name.endswith(".weight") and not _NO_LINEAR.search(name)
+    plain = name.endswith(".weight") and not _NO_LINEAR.search(name)
+    return plain or name.endswith((".linear.weight", ".embedding_projection.weight"))

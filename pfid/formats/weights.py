@@ -8,11 +8,11 @@ from typing import Final
 from pfid.domain.weights import Weights
 from pfid.formats.safetensors import Index, Tensor
 from pfid.formats.tensor_names import (
+    further_tensors,
     has_head,
     has_sinks,
     is_joined,
     layer_norms,
-    mtp_tensors,
     text_prefix,
     tower_modules,
 )
@@ -44,8 +44,14 @@ class Shard:
     data_at: int = 0
 
 
-def weights_of(index: Index | None, shards: Sequence[Shard]) -> Weights:
-    """Join them; an index is believed about size only where no header contradicts it."""
+def weights_of(index: Index | None, shards: Sequence[Shard], layers: int = 0) -> Weights:
+    """Join them; an index is believed about size only where no header contradicts it.
+
+    Args:
+        index: of the shards; None without one.
+        shards: as they were met.
+        layers: of the decoder, where layers behind it predict further tokens; else 0.
+    """
     tensors = [t for shard in shards for t in shard.tensors or ()]
     read = bool(shards) and all(s.tensors is not None for s in shards)
     names = list(index.shards) if index is not None else [t.name for t in tensors]
@@ -54,7 +60,8 @@ def weights_of(index: Index | None, shards: Sequence[Shard]) -> Weights:
     source = "headers" if read else "index" if index is not None and index.total_bytes else ""
     size = sum(t.size_bytes for t in tensors) if read else (index.total_bytes if index else 0)
     prefix = text_prefix(names)
-    norms = layer_norms(names, prefix)
+    further = further_tensors(names, prefix, layers)
+    norms = layer_norms((name for name in names if name not in further), prefix)
     towers = tower_modules(names, tensors if read else ())
     return Weights(
         source=source,
@@ -75,7 +82,7 @@ def weights_of(index: Index | None, shards: Sequence[Shard]) -> Weights:
         has_head=has_head(names) if listed else None,
         vision_linears=towers.total() if listed else None,
         tower_modules=tuple(towers.items()),
-        mtp_tensors=mtp_tensors(names) if listed else None,
+        mtp_tensors=len(further) if listed else None,
         text_prefix=prefix,
         norms=norms.wide,
         norms_behind=norms.behind,

@@ -4,7 +4,8 @@ A checkpoint that calls itself a base may bring a vision tower and a head that p
 tokens; `all-linear` puts adapters on all of them and trains those on pure text (playbook 3.11: 153
 modules of a vision tower in a 0.8 B). Named targets fail where a tower has modules of such a name:
 PEFT matches them by the end of their path. Modules are counted by the names of the tensors, else by
-the tower's shapes, and those do not tell how they are called.
+the tower's shapes: those bound their number (`tower_modules_low`, `tower_modules_high`) and do not
+tell how they are called.
 
 Blind spot: which class loads the checkpoint. One for text alone drops both and renames modules, so
 that an adapter's keys no longer fit the class that serves; the prefix is told beside the verdict.
@@ -77,6 +78,14 @@ class Seen:
     detail: str = reported(default="")
 
 
+@dataclass(frozen=True, slots=True)
+class Modules:
+    """A number between bounds."""
+
+    least: int
+    most: int
+
+
 def observe(world: World) -> Seen:
     """Read; never decide."""
     facts = world.model.facts()
@@ -95,29 +104,40 @@ def judge(seen: Seen, _: NoLimits) -> Verdict:
         code = seen.problem if seen.problem in ANSWERS.sentences else "no_model"
         return ANSWERS.say(code, evidence=(seen.detail,) if seen.detail else ())
     towers, further = _beyond(seen.shape, seen.weights)
+    listed = seen.weights.vision_linears is not None
     doubts = (
         ("no_adapter", seen.plan.method is Method.FULL),
-        ("text_only", not towers and not further),
+        ("text_only", not towers.most and not further),
         ("targets_not_told", not seen.plan.targets),
         ("reaches_beyond", seen.plan.targets.casefold() == EVERY),
-        ("names_not_listed", towers > 0 and seen.weights.vision_linears is None),
+        ("names_not_listed", towers.most > 0 and not listed),
         ("named_beyond", bool(_named_beyond(seen))),
     )
     code = next((code for code, holds in doubts if holds), "targets_named")
     figures = {
-        "tower_modules": (towers, "1"),
+        **_figures(towers, further, listed=listed),
         "named_tower_modules": (sum(count for _, count in _named_beyond(seen)), "1"),
-        "further_token_tensors": (further, "1"),
     }
     return ANSWERS.say(code, figures=figures, evidence=_evidence(seen))
 
 
-def _beyond(shape: ModelShape, weights: Weights) -> tuple[int, int]:
-    """Linear modules of towers and of further-token heads: by tensors if listed, else by shapes."""
-    towers, further = weights.vision_linears, weights.mtp_tensors
-    if towers is None:
-        towers = sum(tower.linears for tower in shape.towers)
-    return towers, shape.mtp_layers if further is None else further
+def _figures(towers: Modules, further: int, *, listed: bool) -> dict[str, tuple[float, str]]:
+    """Counted where tensors are listed; else bounds, and layers in the place of their tensors."""
+    if listed:
+        return {"tower_modules": (towers.least, "1"), "further_token_tensors": (further, "1")}
+    return {
+        "tower_modules_low": (towers.least, "1"),
+        "tower_modules_high": (towers.most, "1"),
+        "further_token_layers": (further, "1"),
+    }
+
+
+def _beyond(shape: ModelShape, weights: Weights) -> tuple[Modules, int]:
+    """Linear modules of towers, and further-token heads: by tensors if listed, else by shapes."""
+    counted, further = weights.vision_linears, weights.mtp_tensors
+    least = sum(tower.linears for tower in shape.towers) if counted is None else counted
+    most = sum(tower.linears_most for tower in shape.towers) if counted is None else counted
+    return Modules(least, most), shape.mtp_layers if further is None else further
 
 
 def _named_beyond(seen: Seen) -> list[tuple[str, int]]:
@@ -145,7 +165,9 @@ def _evidence(seen: Seen) -> tuple[str, ...]:
 
 def controls(_: NoLimits) -> Iterable[Control]:
     """A text model first, then towers by tensors and by shapes, and further-token heads."""
-    tower = Tower(key="vision_config", parameters_low=1, parameters_high=2, linears=153)
+    tower = Tower(
+        key="vision_config", parameters_low=1, parameters_high=2, linears=153, linears_most=171
+    )
     seeing = replace(DENSE, towers=(tower,))
     every = replace(PLAN, targets=EVERY)
     unlisted = replace(ON_DISK, vision_linears=None, mtp_tensors=None)

@@ -22,15 +22,18 @@ from pfid.spec.ports.viability import ModelFacts
 def model_facts(candidate: Candidate) -> ModelFacts:
     """Read them."""
     files = candidate.files
-    weights = weights_of(files.index, files.shards)
     if files.problems:
+        weights = weights_of(files.index, files.shards)
         return ModelFacts(problem=files.problems[0][0], detail=_said(files), weights=weights)
     if files.adapter:
         return ModelFacts(problem="is_adapter", detail="adapter_config.json lies there alone")
     try:
         shape, params = _shapes(files)
     except ModelConfigError as error:
+        weights = weights_of(files.index, files.shards)
         return ModelFacts(problem=error.reason, detail=str(error), weights=weights)
+    behind = len(shape.layers) if shape is not None and shape.mtp_layers else 0
+    weights = weights_of(files.index, files.shards, behind)
     if shape is not None and shape.silent and files.config is not None:
         shape = _completed(candidate, shape, files.config, files.config_name)
     if shape is None:

@@ -16,6 +16,12 @@ INNER: Final = (
 )
 LOW_MATRICES, HIGH_MATRICES = 2, 3
 ATTENTION_MATRICES = 4
+JOINED_LINEARS = 2
+"""Modules of an attention whose queries, keys and values are one."""
+BLOCK_LINEARS: Final = {"audio_config": 13}
+"""Most linear modules of a layer: a conformer has two feed-forwards and a convolution."""
+BESIDE_LINEARS = 10
+"""Most of them between tower and text, and before it."""
 PATCH_CHANNELS = 3
 
 
@@ -33,8 +39,15 @@ def towers_of(config: Fields) -> Iterator[Tower]:
             key=key,
             parameters_low=depth * (attention + LOW_MATRICES * width * leanest),
             parameters_high=depth * (attention + HIGH_MATRICES * width * inner) + beside,
-            linears=depth * (ATTENTION_MATRICES + LOW_MATRICES),
+            linears=depth * (JOINED_LINEARS + LOW_MATRICES),
+            linears_most=_linears_most(key, part, depth),
         )
+
+
+def _linears_most(key: str, part: Fields, depth: int) -> int:
+    each = BLOCK_LINEARS.get(key, ATTENTION_MATRICES + HIGH_MATRICES)
+    merged = len(part.listed("deepstack_visual_indexes") or ())
+    return each * (depth + (part.whole("num_global_layers") or 0)) + BESIDE_LINEARS + 2 * merged
 
 
 def _width(part: Fields) -> int:

@@ -9,6 +9,7 @@ from safetensors.numpy import save_file
 
 from pfid.adapters.model_files import POINTER_MAX_BYTES, read_model
 from pfid.domain.weights import Weights
+from pfid.formats.safetensors import Index
 from pfid.formats.weights import weights_of
 
 LAYER = "model.language_model.layers.{}"
@@ -84,6 +85,23 @@ def test_names_tell_towers_further_heads_norms_and_prefix(tmp_path):
     assert seen.tower_modules == (("model.visual.blocks.#.attn.qkv", 1),)
     assert (seen.norms, seen.head_norms) == (2, True)
     assert seen.text_prefix == "model.language_model.layers"
+
+
+FURTHER = ("eh_proj", "enorm", "hnorm", "shared_head.norm", "shared_head.head")
+
+
+@pytest.mark.parametrize("own", [FURTHER, ()])
+def test_a_layer_behind_the_others_is_a_further_head_by_its_own_names_or_by_its_number(
+    tmp_path, own
+):
+    plain = ("self_attn.q_proj", "input_layernorm", "post_attention_layernorm")
+    rest = {0: plain, 1: plain, 2: (*plain, *own)}
+    names = [f"model.layers.{n}.{name}.weight" for n, of in rest.items() for name in of]
+    index = Index(shards=dict.fromkeys(names, "m"), total_bytes=None, total_parameters=None)
+    seen = weights_of(index, (), 0 if own else 2)
+    assert seen.mtp_tensors == 3 + len(own)
+    assert seen.norms == 2  # those of the head are of no decoder layer
+    assert weights_of(index, ()).mtp_tensors == (8 if own else 0)
 
 
 def test_fused_experts_are_counted(tmp_path):

@@ -8,6 +8,8 @@ from pfid.domain.model import Tower
 from pfid.spec import NoLimits
 from pfid.spec.fakes_viability import DENSE, ON_DISK, PLAN, model, model_world
 
+TOWER = Tower(key="vision_config", parameters_low=1, parameters_high=2, linears=9, linears_most=14)
+
 
 def said(shape, weights, targets="all-linear"):
     world = model_world(model=model(shape, weights), plan=replace(PLAN, targets=targets))
@@ -15,11 +17,10 @@ def said(shape, weights, targets="all-linear"):
 
 
 def test_modules_are_counted_and_the_renaming_is_told():
-    tower = Tower(key="vision_config", parameters_low=1, parameters_high=2, linears=9)
     weights = replace(
         ON_DISK, vision_linears=153, text_prefix="model.language_model.layers", mtp_tensors=4
     )
-    verdict = said(replace(DENSE, towers=(tower,)), weights)
+    verdict = said(replace(DENSE, towers=(TOWER,)), weights)
     assert verdict.figures["tower_modules"].value == 153
     assert verdict.figures["further_token_tensors"].value == 4
     assert "calls them model.layers" in verdict.evidence[-1]
@@ -68,7 +69,15 @@ def test_a_name_is_matched_by_whole_parts_of_the_path():
 
 
 def test_nobody_knows_what_modules_of_a_tower_are_called_that_no_file_lists():
-    tower = Tower(key="vision_config", parameters_low=1, parameters_high=2, linears=9)
     unlisted = replace(ON_DISK, vision_linears=None)
-    verdict = said(replace(DENSE, towers=(tower,)), unlisted, "q_proj")
+    verdict = said(replace(DENSE, towers=(TOWER,)), unlisted, "q_proj")
     assert verdict.reason == "names_not_listed"
+
+
+def test_shapes_alone_bound_the_modules_of_a_tower_and_are_no_count():
+    unlisted = replace(ON_DISK, vision_linears=None, mtp_tensors=None)
+    verdict = said(replace(DENSE, towers=(TOWER,), mtp_layers=1), unlisted)
+    figures = {name: figure.value for name, figure in verdict.figures.items()}
+    assert (figures["tower_modules_low"], figures["tower_modules_high"]) == (9, 14)
+    assert figures["further_token_layers"] == 1
+    assert not {"tower_modules", "further_token_tensors"} & figures.keys()

@@ -246,6 +246,20 @@ def test_infinity_is_read_as_python_writes_it(tmp_path):
     assert verdicts["fits_for_training"]["outcome"] == "pass"
 
 
+def test_a_layer_behind_those_of_the_decoder_is_a_head_of_further_tokens(tmp_path):
+    """It is stored as one more layer, and the adapters of every linear module reach it."""
+    folder = write(tmp_path / "m", {**LLAMA, "num_nextn_predict_layers": 1})
+    depth = LLAMA["num_hidden_layers"]
+    names = [f"model.layers.{n}.self_attn.q_proj.weight" for n in range(depth + 1)]
+    index(folder, dict.fromkeys(names, "m.safetensors"))
+    _, verdicts = report(folder, "--targets", "all-linear")
+    assert verdicts["adapter_reach"]["reason"] == "reaches_beyond"
+    assert figure(verdicts["adapter_reach"], "further_token_tensors") == 1
+    index(folder, dict.fromkeys(names[:-1], "m.safetensors"))
+    _, verdicts = report(folder, "--targets", "all-linear")
+    assert verdicts["adapter_reach"]["reason"] == "text_only"
+
+
 def test_an_index_never_leads_out_of_its_folder(tmp_path):
     folder = write(tmp_path / "m")
     secret = tmp_path / "secret.safetensors"
