@@ -109,7 +109,8 @@ def read(raw, portions, head_events=3):
 def found(raw, portions, head_events=3):
     reader, rows = read(raw, portions, head_events)
     collected, reading = reader.collected, reader.reading()
-    return rows, collected.steps, collected.operators, collected.malformed.rejected, reading.cut
+    bad = collected.malformed.rejected, collected.malformed.damaged
+    return rows, collected.steps, collected.operators, bad, reading.cut
 
 
 PORTIONS = st.lists(st.integers(0, 400), max_size=30)
@@ -123,6 +124,60 @@ def test_the_quick_way_in_any_portions_finds_what_the_parser_finds_in_one(raw, p
 @given(DOCUMENTS, PORTIONS, st.integers(0, 4000))
 def test_a_cut_document_gives_the_same_in_any_portions(raw, portions, length):
     assert found(raw[:length], portions) == found(raw[:length], [], head_events=10**9)
+
+
+def zeroed(raw, at, size):
+    return raw[:at] + b"\0" * len(raw[at : at + size]) + raw[at + size :]
+
+
+def overwritten(raw, at, size):
+    return raw[:at] + b'}"x,\xff{1:'[: size % 9] + raw[at + size % 9 :]
+
+
+def missing(raw, at, size):
+    return raw[:at] + raw[at + size :]
+
+
+def twice(raw, at, size):
+    return raw[: at + size] + raw[at:]
+
+
+DAMAGES = st.lists(
+    st.tuples(
+        st.sampled_from((zeroed, overwritten, missing, twice)),
+        st.integers(0, 3500),
+        st.integers(1, 600),
+    ),
+    min_size=1,
+    max_size=3,
+)
+PLAIN = st.lists(
+    st.builds(
+        lambda cat, number: {
+            "ph": "X",
+            "cat": cat,
+            "name": f"void k{number % 3}<4>(int)",
+            "pid": 0,
+            "tid": 7,
+            "ts": as_written(f"{number}.250"),
+            "dur": as_written("1.500"),
+            "args": {"External id": number, "grid": [1, 1, number]},
+        },
+        st.sampled_from(("kernel", "kernel", "cpu_op")),
+        st.integers(0, 10**6),
+    ),
+    min_size=8,
+    max_size=25,
+)
+
+
+@given(st.one_of(DOCUMENTS, st.builds(written, PLAIN, STYLES)), DAMAGES, PORTIONS)
+def test_a_damaged_document_gives_the_same_both_ways_and_the_damage_is_counted_alike(
+    raw, damages, portions
+):
+    for damage, at, size in damages:
+        raw = damage(raw, at, size)
+    assert found(raw, portions) == found(raw, [], head_events=10**9)
 
 
 @given(st.lists(st.integers(0, 10**6), min_size=12, max_size=40))

@@ -36,8 +36,6 @@ OPERATORS: Final = frozenset(
 
 SDPA's unfused way launches what eager attention launches: only the host tells them apart.
 """
-WITNESSES: Final = ("cpu_op", "cuda_runtime", "cuda_driver", "cuda_profiler_range")
-"""Categories whose presence tells an empty trace of a GPU from one of the host alone."""
 HOST_CATEGORIES: Final = frozenset(
     {"cpu_op", "user_annotation", "python_function", "cpu_instant_event", "fwdbwd", "overhead"}
 )
@@ -76,16 +74,22 @@ class Collected:
         if event.get("ph") != "X" or not isinstance(name, str):
             return
         if category in CATEGORIES:
-            self._add_row(
-                self._kernel(KernelKey(CATEGORIES[category], name)),
-                self._track(Track(place_text(event.get("pid")), place_text(event.get("tid")))),
-                event.get("ts"),
-                event.get("dur"),
-            )
+            place = self.place(category, name, event.get("pid"), event.get("tid"))
+            self._add_row(*place, event.get("ts"), event.get("dur"))
         elif category == "user_annotation" and name.startswith(STEP):
             self._add_step(name, event.get("ts"), event.get("dur"))
-        elif category == "cpu_op" and name in OPERATORS:
+        else:
+            self.see_operator(category, name)
+
+    def see_operator(self, category: str, name: str) -> None:
+        """Count an operator of the host if it is watched."""
+        if category == "cpu_op" and name in OPERATORS:
             self.operators[name] = self.operators.get(name, 0) + 1
+
+    def place(self, category: str, name: str, pid: object, tid: object) -> tuple[int, int]:
+        """Return the indices of a kernel and of its track."""
+        kernel = self._kernel(KernelKey(CATEGORIES[category], name))
+        return kernel, self._track(Track(place_text(pid), place_text(tid)))
 
     def add_rows(self, rows: list[Row]) -> None:
         """Take rows whose kernel and track are known."""
@@ -104,22 +108,9 @@ class Collected:
         columns.track.extend(tracks)
         self.device_rows += len(rows)
 
-    def raw_kernel(self, category: bytes, name: bytes) -> int:
-        """Return the index of a kernel named in bytes."""
-        return self._kernel(KernelKey(CATEGORIES[category.decode("ascii")], unescaped(name)))
-
-    def raw_track(self, pid: bytes, tid: bytes) -> int:
-        """Return the index of a track named in bytes."""
-        return self._track(Track(pid.decode("utf-8", "replace"), tid.decode("utf-8", "replace")))
-
-    def add_raw_step(self, name: bytes, start: bytes, duration: bytes) -> None:
-        """Take a step's window as bytes."""
-        self._add_step(unescaped(name), number_in(start), number_in(duration))
-
-    def add_raw_operator(self, name: bytes) -> None:
-        """Count a watched operator."""
-        text = unescaped(name)
-        self.operators[text] = self.operators.get(text, 0) + 1
+    def add_step(self, name: str, start: bytes, duration: bytes) -> None:
+        """Take a step's window, its times as written."""
+        self._add_step(name, number_in(start), number_in(duration))
 
     def _add_row(self, kernel: int, track: int, start: object, duration: object) -> None:
         start_ns, duration_ns = number_to_ns(start), number_to_ns(duration)
@@ -175,15 +166,3 @@ def _durations(column: Sequence[int | None]) -> TypeGuard[Sequence[int]]:
 def place_text(value: object) -> str:
     """Return a pid or tid as the trace writes it: digits, or a quoted string."""
     return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else str(value)
-
-
-def unescaped(raw: bytes) -> str:
-    """Return a JSON string's text, from the bytes between its quotes."""
-    text = raw.decode("utf-8", "replace")
-    if "\\" not in text:
-        return text
-    try:
-        value = json.loads(f'"{text}"', strict=False)
-    except ValueError:
-        return text
-    return str(value)

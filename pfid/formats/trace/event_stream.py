@@ -12,7 +12,14 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import Any, Final
 
-from pfid.formats.trace.malformed import SHOWN_CHARS, Damage, Malformed, shown, why_no_json
+from pfid.formats.trace.malformed import (
+    SHOWN_CHARS,
+    ZEROED,
+    Damage,
+    Malformed,
+    shown,
+    why_no_json,
+)
 from pfid.formats.trace.number_text import NumberText
 
 MAX_VALUE_CHARS: Final = 4 << 20
@@ -21,6 +28,7 @@ _SPACE: Final = re.compile(r"[\s,\ufeff]*")
 _SEPARATING: Final = " \t\r\n,"
 _COLON: Final = re.compile(r"\s*:\s*")
 _RESYNC: Final = re.compile(r"\}\s*,\s*\{\s*\"")
+_ZEROED: Final = ZEROED.decode()
 _DECODER: Final = json.JSONDecoder(strict=False, parse_float=NumberText)
 
 
@@ -63,6 +71,7 @@ class EventStream:
         self._at = 0
         self.events_seen = place is Place.EVENTS
         self._last = False
+        self._zeroed = False
 
     @property
     def bare(self) -> bool:
@@ -74,6 +83,7 @@ class EventStream:
         self._bytes += len(chunk)
         self._text = self._text[self._at :] + self._decode.decode(chunk)
         self._at = 0
+        self._zeroed = _ZEROED in self._text
         yield from self._run()
 
     def finish(self) -> Iterator[dict[str, Any]]:
@@ -129,13 +139,20 @@ class EventStream:
             value, self._at = _DECODER.raw_decode(self._text, at)
         except (ValueError, RecursionError) as error:
             return {} if self._skip_damage(error) else None
+        if not isinstance(value, dict) and self._at == len(self._text) and not self._last:
+            self._at = at  # a number may go on in the next chunk
+            return None
+        return self._whole(value, at)
+
+    def _whole(self, value: Any, at: int) -> dict[str, Any]:
+        """Return a record that was read, an empty one if it is not to be believed."""
         if not isinstance(value, dict):
-            if self._at == len(self._text) and not self._last:
-                self._at = at  # a number may go on in the next chunk
-                return None
             self._add_damage(at, f"it is {shown(value)}, no object", self._at)
-            return {}
-        return value
+        elif self._zeroed and _ZEROED in self._text[at : self._at]:
+            self._add_damage(at, "a part of it was never written: it holds zeros", self._at)
+        else:
+            return value
+        return {}
 
     def _add_damage(self, at: int, why: str, end: int | None = None) -> None:
         ahead = len(self._text[at:].encode()) + len(self._decode.getstate()[0])

@@ -1,39 +1,47 @@
-"""The quick way through Kineto's own files: search bytes for literals, and vouch for each found.
+"""The quick way through Kineto's own files: whole events at once, typed, and only what is needed.
 
-Kineto writes the keys of an event in one order and the text between them in one style, which is
-learned from the head of the file. Every occurrence of a category's literal must then be a whole
-row in that style, or a key; a segment that holds anything else is refused, and nothing of it is
-taken. Within a string no literal can occur: there, quotes are escaped.
+A segment of whole events is decoded by a validating JSON decoder that builds nothing of what is
+not asked for; a segment in which it finds any fault is refused, and nothing of it is taken. Where
+events end is found by the literal between two of them, learned from the head of the file: should it
+stand elsewhere, the segment is no list of objects, and is refused too.
 """
 
 import re
+from collections import defaultdict
 from dataclasses import dataclass
 from typing import Final
 
-from pfid.formats.trace.collected import CATEGORIES, OPERATORS, STEP, Collected, Row
+import msgspec
 
-_LITERALS: Final = (b'"kernel"', b'"gpu_mem')
-_KEY: Final = re.compile(rb'"[^"\\]*"\s*:')
-_STEP: Final = b'"' + STEP.encode()
-_MARK: Final = _STEP[-1:]
-_OPERATOR_MARKS: Final = (b"grouped_mm", b"aten::_s")
-"""The name of each of the operators watched holds one of them; each costs a pass."""
-_OPERATORS: Final = {
-    mark: frozenset(
-        name.encode()
-        for name in OPERATORS
-        if next(m for m in _OPERATOR_MARKS if m in name.encode()) == mark
-    )
-    for mark in _OPERATOR_MARKS
-}
-_NEAR_BYTES: Final = 400
-"""Between the key of the phase and the name there is only the category."""
-_NUMBER: Final = rb"(-?\d+(?:\.\d+)?)"
-_PLACE: Final = rb'(-?\d+|"[^"\\]*")'
-_NAME: Final = rb'\s*,\s*"name"\s*:\s*"([^"\\]*(?:\\.[^"\\]*)*)"'
-_DURATION: Final = rb'\s*,\s*"dur"\s*:\s*' + _NUMBER + rb"(?=\s*[,}])"
-_FIRST: Final = re.compile(rb'\{(\s*)"ph"(\s*:\s*)"X"(\s*,\s*)"cat"(\s*:\s*)"')
-_TS: Final = re.compile(rb'"ts"\s*:\s*(?=-?\d)')
+from pfid.formats.trace.collected import CATEGORIES, OPERATORS, STEP, Collected, Row
+from pfid.formats.trace.malformed import ZEROED
+
+_DIGITS: Final = b"0123456789.-,"
+_FIRST: Final = re.compile(rb'\{(\s*)"ph"\s*:\s*"X"\s*,\s*"cat"\s*:\s*"')
+_CONTROL: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f]")
+_SEPARATING: Final = b" \t\r\n,"
+
+
+_MISSING: Final = msgspec.Raw(b"null")
+
+
+class _Event(msgspec.Struct, gc=False):
+    """What is read of an event; times as written."""
+
+    ph: str | None = None
+    cat: str | None = None
+    name: str | None = None
+    pid: int | str | None = None
+    tid: int | str | None = None
+    ts: msgspec.Raw = _MISSING
+    dur: msgspec.Raw = _MISSING
+
+
+_EVENTS: Final = msgspec.json.Decoder(list[_Event])
+
+
+_Place = tuple[str, str, int | str | None, int | str | None]
+"""Category, name, pid and tid."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,15 +49,10 @@ class Style:
     """How one file writes its events.
 
     Attributes:
-        before: what stands before the value of the category, from the event before on; an object
-            within an event is preceded by something else.
         between: what stands between two events, to the first key of the second.
-        start: the key of the begin and what stands before its value.
     """
 
-    before: bytes
     between: bytes
-    start: bytes
 
 
 def learn(head: bytes) -> Style | None:
@@ -57,42 +60,20 @@ def learn(head: bytes) -> Style | None:
     first = _FIRST.search(head)
     if first is None:
         return None
-    behind = head[first.end() :]
-    opening = re.search(rb"\}(\s*,\s*)\{" + re.escape(first[1]) + rb'"', behind)
-    start = _TS.search(behind)
-    if opening is None or start is None:
+    opening = re.search(rb"\}(\s*,\s*)\{" + re.escape(first[1]) + rb'"', head[first.end() :])
+    if opening is None:
         return None
-    return Style(
-        before=opening[1]
-        + b"{"
-        + first[1]
-        + b'"ph"'
-        + first[2]
-        + b'"X"'
-        + first[3]
-        + b'"cat"'
-        + first[4],
-        between=b"}" + opening[1] + b"{" + first[1] + b'"ph"',
-        start=start[0],
-    )
+    return Style(between=b"}" + opening[1] + b"{" + first[1] + b'"ph"')
 
 
 class FastRows:
     """Takes whole events in bytes; refuses what it cannot vouch for."""
 
     def __init__(self, style: Style, into: Collected) -> None:
-        """Build the expressions for one style."""
+        """Begin with no kernel known."""
         self._style = style
         self._into = into
-        wanted = b"|".join(name.encode() for name in CATEGORIES)
-        place = rb'\s*,\s*"pid"\s*:\s*' + _PLACE + rb'\s*,\s*"tid"\s*:\s*' + _PLACE
-        rest = _NAME + place + rb"\s*,\s*" + re.escape(style.start)
-        self._place = re.compile(rb'"(%s)"' % wanted + rest, re.DOTALL)
-        self._row = re.compile(
-            re.escape(style.before) + rb'"(\w+)"' + rest + _NUMBER + _DURATION, re.DOTALL
-        )
-        self._times = re.compile(_NUMBER + _DURATION)
-        self._known: dict[bytes, tuple[int, int]] = {}
+        self._known: dict[_Place, tuple[int, int]] = {}
 
     def first(self, buffer: bytes) -> int:
         """Return where an event begins that another one precedes, 0 if there is none."""
@@ -104,93 +85,64 @@ class FastRows:
 
     def scan(self, segment: bytes, end: int) -> bool:
         """Take the rows of whole events up to ``end``; False, and none taken, if it is not sure."""
-        rows: list[Row] = []
-        steps: list[tuple[bytes, bytes, bytes]] = []
-        operators: list[bytes] = []
-        sure = (
-            all(self._rows(segment, literal, rows, end) for literal in _LITERALS)
-            and self._steps(segment, steps, end)
-            and all(self._operators(segment, mark, operators, end) for mark in _OPERATOR_MARKS)
-        )
-        if sure:
-            self._into.add_rows(rows)
-            for step in steps:
-                self._into.add_raw_step(*step)
-            for name in operators:
-                self._into.add_raw_operator(name)
-        return sure
-
-    def _rows(self, segment: bytes, literal: bytes, rows: list[Row], end: int) -> bool:
-        """Collect every row at a literal; False at the first occurrence that is none."""
-        before, start, known = self._style.before, self._style.start, self._known
-        width, skip, least = len(before), len(start), len(literal)
-        find, starts_with, times = segment.find, segment.startswith, self._times.match
-        at = find(literal, 0, end)
-        while at >= 0:
-            if at >= width and starts_with(before, at - width):
-                begin = find(start, at, end) + skip
-                match = times(segment, begin)
-                place = known.get(segment[at:begin]) or self._identify(segment, at, begin)
-                if match is None or place is None:
-                    return False
-                began, lasted = match.groups()
-                rows.append((*place, began, lasted))
-                at = find(literal, begin, end)
-            elif _KEY.match(segment, at):
-                at = find(literal, at + least, end)
-            else:
-                return False
-        return True
-
-    def _identify(self, segment: bytes, at: int, begin: int) -> tuple[int, int] | None:
-        """Read kernel and track once for all rows that say them in the same bytes."""
-        match = self._place.match(segment, at)
-        if match is None:
-            return None
-        category, name, pid, tid = match.groups()
-        place = self._into.raw_kernel(category, name), self._into.raw_track(pid, tid)
-        self._known[segment[at:begin]] = place
-        return place
-
-    def _steps(self, segment: bytes, steps: list[tuple[bytes, bytes, bytes]], end: int) -> bool:
-        """Look for the mark that ends the name: for a single byte a quarter of the time."""
-        mark = segment.find(_MARK, 0, end)
-        while mark >= 0:
-            at = mark + 1 - len(_STEP)
-            named = at >= 0 and segment.startswith(_STEP, at)
-            if named and not self._step(segment, at, steps):
-                return False
-            mark = segment.find(_MARK, mark + 1, end)
-        return True
-
-    def _step(self, segment: bytes, at: int, steps: list[tuple[bytes, bytes, bytes]]) -> bool:
-        row = self._row_around(segment, at)
-        if row is None:
+        events = _decoded(segment, end)
+        if events is None:
             return False
-        category, name, _pid, _tid, start, duration = row
-        if category == b"user_annotation":
-            steps.append((name, start, duration))
+        kinds: dict[str | None, list[_Event]] = defaultdict(list)
+        for one in events:
+            kinds[one.cat].append(one)
+        rows = [one for cat in CATEGORIES if cat in kinds for one in _spans(kinds[cat])]
+        annotations = _spans(kinds.get("user_annotation", []))
+        steps = [one for one in annotations if one.name and one.name.startswith(STEP)]
+        if not (_plain_times(rows) and _plain_times(steps)):
+            return False
+        self._into.add_rows(self._placed(rows))
+        for one in steps:
+            self._into.add_step(one.name or "", bytes(one.ts), bytes(one.dur))
+        for one in kinds.get("cpu_op", ()):
+            if one.name in OPERATORS and one.ph == "X":
+                self._into.see_operator("cpu_op", one.name or "")
+        self._into.categories.update(cat for cat in kinds if cat is not None)
         return True
 
-    def _operators(self, segment: bytes, mark: bytes, operators: list[bytes], end: int) -> bool:
-        at, wanted = segment.find(mark, 0, end), _OPERATORS[mark]
-        while at >= 0:
-            opening = segment.rfind(b'"', 0, at)
-            closing = segment.find(b'"', at)
-            name = segment[opening + 1 : closing]
-            if name in wanted:
-                row = self._row_around(segment, opening)
-                if row is None:
-                    return False
-                if row[0] == b"cpu_op":
-                    operators.append(name)
-            at = segment.find(mark, max(at + 1, closing), end)
-        return True
+    def _placed(self, rows: list[_Event]) -> list[Row]:
+        """Give rows their kernel and track."""
+        known, placed = self._known, []
+        for one in rows:
+            key = one.cat or "", one.name or "", one.pid, one.tid
+            place = known.get(key)
+            if place is None:
+                place = known[key] = self._into.place(*key)
+            placed.append((*place, bytes(one.ts), bytes(one.dur)))
+        return placed
 
-    def _row_around(self, segment: bytes, name_at: int) -> tuple[bytes, ...] | None:
-        """Return category, name, pid, tid, ts, dur of the row whose name is quoted there."""
-        near = segment.rfind(self._style.before, max(0, name_at - _NEAR_BYTES), name_at)
-        match = self._row.match(segment, near) if near >= 0 else None
-        if match is None or match.start(2) != name_at + 1:
-            return None
-        return match.groups()
+
+def _decoded(segment: bytes, end: int) -> list[_Event] | None:
+    """Return the events up to ``end``, None if there is anything but whole objects in a row."""
+    begin = segment.find(b"{", 0, end)
+    if begin < 0 or segment[:begin].strip(_SEPARATING) or segment.find(ZEROED, 0, end) >= 0:
+        return None
+    listed = b"".join((b"[", memoryview(segment)[begin:end], b"]"))
+    try:
+        return _EVENTS.decode(listed)
+    except (msgspec.DecodeError, RecursionError):
+        pass
+    text = listed.decode("utf-8", "replace")
+    again = _CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", text).encode()
+    if again == listed:
+        return None
+    try:
+        return _EVENTS.decode(again)
+    except (msgspec.DecodeError, RecursionError):
+        return None
+
+
+def _spans(events: list[_Event]) -> list[_Event]:
+    """Leave out what is no named stretch of time."""
+    return [one for one in events if one.ph == "X" and one.name is not None]
+
+
+def _plain_times(events: list[_Event]) -> bool:
+    """Whether all times are there, and numbers without an exponent."""
+    times = b",".join([time for one in events for time in (one.ts, one.dur)])
+    return not times.translate(None, _DIGITS)

@@ -9,6 +9,9 @@ from pfid.formats.trace.number_text import MAX_DURATION_NS, NumberText, number_t
 KEPT: Final = 5
 """So many are kept of each kind; all are counted."""
 SHOWN_CHARS: Final = 60
+ZEROED: Final = b"\0" * 16
+"""No name holds so many: a stretch of the file that was never written reads as zeros, and where it
+begins and ends within strings what is around it still is JSON."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

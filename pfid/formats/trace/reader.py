@@ -4,8 +4,8 @@ The first thousand events go through a real parser; the quick way must find the 
 bytes before it is used at all. From the first segment that it refuses, the real parser reads on,
 from the last whole event: nothing is read twice, nothing skipped, and the reading says so.
 
-The quick way vouches for what it takes: device rows, steps, the operators watched. A damaged record
-of the host that is none of these goes past it unseen, and changes no figure.
+The quick way vouches for every byte that it goes past: a record that is damaged or missing in part,
+be it of the host or a device row, makes it refuse the segment, and the parser names the damage.
 """
 
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from enum import Enum
 from typing import Any, Final
 
 from pfid.domain.trace_rows import DeviceRows, Track
-from pfid.formats.trace.collected import WITNESSES, Collected
+from pfid.formats.trace.collected import Collected
 from pfid.formats.trace.event_stream import EventStream, Place
 from pfid.formats.trace.fast_rows import FastRows, learn
 from pfid.formats.trace.malformed import Malformed
@@ -152,7 +152,6 @@ class TraceReader:
             return
         buffer = self._buffer + chunk
         end = fast.cut(buffer)
-        self._witness(buffer)
         if end and fast.scan(buffer, end):
             self._buffer = buffer[end:]
         elif end or len(buffer) > BUFFER_MAX_BYTES:
@@ -183,18 +182,10 @@ class TraceReader:
         """A real parser among the events, from a byte of the document on."""
         return EventStream(self.collected.malformed, place=Place.EVENTS, bare=self._bare, byte=byte)
 
-    def _witness(self, buffer: bytes) -> None:
-        """Note categories that tell why there are no device rows; costs a pass while so."""
-        if self.collected.device_rows:
-            return
-        for name in WITNESSES:
-            if name not in self.collected.categories and b'"%s"' % name.encode() in buffer:
-                self.collected.categories.add(name)
-
 
 def _same(one: Collected, other: Collected) -> bool:
     """Whether two readings of the same bytes found the same."""
-    same = sorted(_rows(one)) == sorted(_rows(other))
+    same = sorted(_rows(one)) == sorted(_rows(other)) and one.categories == other.categories
     return same and one.steps == other.steps and one.operators == other.operators
 
 

@@ -86,26 +86,64 @@ def test_a_file_saved_again_in_kinetos_order_goes_the_quick_way():
 
 
 @pytest.mark.parametrize(
-    "odd",
+    ("odd", "way"),
     [
-        '  {"name": "late", "cat": "kernel", "ph": "X", "ts": 1.0, "dur": 2.0, "pid": 0, "tid": 7}',
-        '  {"ph":"X","cat":"kernel","name":"late","pid":0,"tid":7,"ts":1.0,"dur":2.0}',
         (
-            '  {\n    "ph": "X", "cat": "kernel", "name": "late", "tid": 7, "pid": 0,\n'
-            '    "ts": 1.0, "dur": 2.0\n  }'
+            (
+                '  {"name": "late", "cat": "kernel", "ph": "X", "ts": 1.0, "dur": 2.0, "pid": 0,'
+                ' "tid": 7}'
+            ),
+            Way.FAST,
+        ),
+        ('  {"ph":"X","cat":"kernel","name":"late","pid":0,"tid":7,"ts":1.0,"dur":2.0}', Way.FAST),
+        (
+            (
+                '  {\n    "ph": "X", "cat": "kernel", "name": "late", "pid": 0, "tid": 7,\n'
+                '    "ts": 1e0, "dur": 2.0\n  }'
+            ),
+            Way.PARSER,
         ),
         (
-            '  {\n    "ph": "X", "cat": "kernel", "name": "late", "pid": 0, "tid": 7,\n'
-            '    "ts": 1e0, "dur": 2.0\n  }'
+            (
+                '  {\n    "ph": "X", "cat": "kernel", "name": "late", "pid": 0.5, "tid": 7,\n'
+                '    "ts": 1.0, "dur": 2.0\n  }'
+            ),
+            Way.PARSER,
         ),
     ],
 )
-def test_a_row_of_another_style_deep_in_the_file_is_not_lost(odd):
+def test_a_row_of_another_style_deep_in_the_file_is_not_lost(odd, way):
     raw = kineto(*(event(n) for n in range(10)), odd, *(event(n) for n in range(10, 20)))
     reader, rows = read(raw)
     assert len(rows) == 21
     assert ("late", "kernel", "7", 1000, 2000) in rows
-    assert reader.reading().parser_from_byte > 0
+    assert reader.reading().way is way
+    assert way is Way.FAST or reader.reading().parser_from_byte > 0
+
+
+@pytest.mark.parametrize("size", [16, 700, 4096])
+@pytest.mark.parametrize("cat", ["kernel", "cpu_op"])
+def test_a_stretch_that_was_never_written_is_told_wherever_it_begins_and_ends(size, cat):
+    whole = kineto(*(event(n % 90, cat=cat if n % 2 else "kernel") for n in range(80)))
+    first = whole.index(event(40, cat="kernel").encode())
+    for at in range(first, first + 2 * len(event(40)), 11):
+        raw = whole[:at] + b"\0" * size + whole[at + size :]
+        for head_events in (2, 1000):
+            reader, rows = read(raw, head_events=head_events)
+            lost = 80 - len(rows) if cat == "kernel" else 40 - len(rows)
+            assert lost <= size // 150 + 2
+            assert reader.reading().malformed.damaged
+            assert any(one.byte <= at for one in reader.reading().malformed.damage)
+
+
+def test_bad_utf8_and_control_characters_are_no_reason_to_go_slow():
+    odd = event(9, name="here").encode().replace(b"here", b"h\xffer\x01e")
+    parts = [event(n).encode() for n in range(20)]
+    parts[9] = odd
+    raw = HEAD.encode() + b",\n".join(parts) + TAIL.encode()
+    reader, rows = read(raw)
+    assert [row[0] for row in rows if row[0] != "gemm"] == ["h\ufffder\x01e"]
+    assert reader.reading().way is Way.FAST
 
 
 def test_a_kernel_key_among_arguments_is_no_row_and_no_reason_to_go_slow():
@@ -258,7 +296,7 @@ def test_a_segment_that_is_refused_leaves_nothing_behind():
     head = kineto(*(event(n) for n in range(4)))
     collected = Collected()
     fast = FastRows(learn(head), collected)
-    bad = b",\n" + event(0).encode() + b',\n  {"cat": "kernel"}'
+    bad = b",\n" + event(0).encode() + b',\n  {"cat": "kernel"]'
     assert not fast.scan(bad, len(bad))
     assert len(collected.take_rows()) == 0
     good = b",\n" + event(0).encode()
@@ -276,12 +314,19 @@ def test_a_row_quoted_whole_among_an_events_arguments_is_no_row(at):
     assert "inner" not in {row[0] for row in rows}
 
 
-def test_a_head_in_which_the_quick_way_finds_other_rows_is_left_to_the_parser():
+def test_rows_among_the_arguments_of_a_record_are_none_in_the_head_either():
     inner = event(1, name="inner").strip()
     listed = event(1, cat="cpu_op").replace('"device": 0', f'"was": [1, {{}},\n  {inner}]')
-    reader, rows = read(kineto(event(0), listed, *(event(n) for n in range(2, 20))), 1000, 4)
+    _, rows = read(kineto(event(0), listed, *(event(n) for n in range(2, 20))), 1000, 4)
     assert len(rows) == 19
-    assert reader.reading().way is Way.PARSER
+    assert "inner" not in {row[0] for row in rows}
+
+
+def test_a_head_that_the_quick_way_cannot_vouch_for_is_left_to_the_parser():
+    events = [event(n, ts="1e3" if n == 1 else None) for n in range(20)]
+    reader, rows = read(kineto(*events), 1000, 4)
+    assert len(rows) == 20
+    assert reader.reading().parser_from_byte == 0
 
 
 def test_a_steps_or_operators_name_elsewhere_is_neither():
