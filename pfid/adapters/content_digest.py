@@ -12,21 +12,20 @@ import os
 import stat
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from msgspec.structs import replace
 
+from pfid.adapters.declared_folder import FolderError, content_of
 from pfid.domain.provenance import FileIdentity, FileRole
 
 _BLOCK_BYTES: Final = 1 << 20
 SAY_EVERY_S: Final = 2.0
 SETTLED_S: Final = 2.0
 """A file younger than the clock's own grain could change again and look the same: not kept."""
-FILES_MAX: Final = 100_000
-"""A folder of more is refused: nobody waits for it at every launch."""
 _Key = tuple[int, int, int, int, int]
 
 
@@ -180,7 +179,7 @@ def _plan(declared: Declared) -> _Plan:
             return _plan_folder(declared)
     except OSError as error:
         return _Plan(declared, folder=False, files=(), problem=_code(error))
-    except _ProblemError as error:
+    except FolderError as error:
         return _Plan(declared, folder=True, files=(), problem=str(error))
     if not stat.S_ISREG(found.st_mode):
         return _Plan(declared, folder=False, files=(), problem="not_regular")
@@ -188,26 +187,9 @@ def _plan(declared: Declared) -> _Plan:
 
 
 def _plan_folder(declared: Declared) -> _Plan:
-    """Files by content, links by where they point; what is neither is not content."""
-    files: list[tuple[str, str, int]] = []
-    links: list[tuple[str, str]] = []
-    for name, entry in _walk(declared.path, ""):
-        if entry.is_symlink():
-            links.append((name, os.readlink(entry.path)))  # noqa: PTH115 - a plain string
-        elif entry.is_file(follow_symlinks=False):
-            files.append((name, entry.path, entry.stat(follow_symlinks=False).st_size))
-        if len(files) + len(links) > FILES_MAX:
-            raise _ProblemError("too_many_files")
-    return _Plan(declared, folder=True, files=tuple(sorted(files)), links=tuple(sorted(links)))
-
-
-def _walk(folder: str, below: str) -> Iterator[tuple[str, "os.DirEntry[str]"]]:
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            if entry.is_dir(follow_symlinks=False):
-                yield from _walk(entry.path, f"{below}{entry.name}/")
-            else:
-                yield f"{below}{entry.name}", entry
+    """Files by content, links too; what is neither is not content."""
+    found = content_of(declared.path)
+    return _Plan(declared, folder=True, files=found.files, links=found.links)
 
 
 def _digest(path: str, cache: DigestCache, count: Callable[[int], None]) -> tuple[str, bool]:
@@ -262,7 +244,7 @@ def _identity(plan: _Plan, outcomes: Sequence[tuple[str, bool] | str]) -> FileId
 def _folder_digest(
     names: Iterable[str], digests: Iterable[str], links: Iterable[tuple[str, str]]
 ) -> str:
-    """As ``sha256sum`` of all files in the order of their names, links as ``-> target``."""
+    """As ``sha256sum`` of all files in the order of their names, and ``-> folder`` for links."""
     whole = hashlib.sha256()
     for name, digest in zip(names, digests, strict=True):
         whole.update(f"{digest}  {name}\n".encode("utf-8", "surrogateescape"))

@@ -151,10 +151,12 @@ class FileIdentity(Struct, frozen=True, kw_only=True):
     Attributes:
         role: what it is to the run.
         path: absolute.
-        sha256: of its content; of names and contents for a folder. Null if there is a problem.
+        sha256: of its content; of names and contents for a folder, those behind its links as well.
+            Null if there is a problem.
         size_bytes: of all content.
         files: how many files that is; 1 for a file.
-        problem: why there is no digest ("missing", "unreadable", "changed_while_read", ...).
+        problem: why there is no digest ("missing", "unreadable", "changed_while_read",
+            "dangling_link", "link_loop", ...).
         cached: whether the digest was kept from an earlier reading, trusting inode, size and times.
     """
 

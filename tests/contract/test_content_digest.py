@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from pfid.adapters import content_digest
+from pfid.adapters import content_digest, declared_folder
 from pfid.adapters.content_digest import Declared, DigestCache, digest_all
 from pfid.domain.provenance import FileRole
 
@@ -41,7 +41,7 @@ def test_an_edit_is_seen_though_path_size_and_time_stay(tmp_path):
     assert digest(file)[0].sha256 == sha256(b"two") != before.sha256
 
 
-def test_a_folder_is_names_contents_and_where_links_point(tmp_path):
+def test_a_folder_is_names_contents_and_which_of_its_folders_links_lead_to(tmp_path):
     folder = tmp_path / "data"
     (folder / "b").mkdir(parents=True)
     (folder / "b" / "2").write_bytes(b"two")
@@ -52,9 +52,77 @@ def test_a_folder_is_names_contents_and_where_links_point(tmp_path):
     assert (whole.files, whole.size_bytes) == (2, 6)
     (folder / "a").rename(folder / "c")
     (renamed,) = digest(folder)
-    (folder / "up").symlink_to("..")
+    (folder / "current").symlink_to(folder / "b")
     (linked,) = digest(folder)
     assert len({whole.sha256, renamed.sha256, linked.sha256}) == 3
+    folder.rename(tmp_path / "moved")
+    (tmp_path / "moved" / "current").unlink()
+    (tmp_path / "moved" / "current").symlink_to("b")
+    assert digest(tmp_path / "moved")[0].sha256 == linked.sha256
+
+
+def shards(tmp_path):
+    """A dataset that lies elsewhere and is linked into the folder that is declared."""
+    store, data = tmp_path / "store", tmp_path / "data"
+    (store / "deep").mkdir(parents=True)
+    data.mkdir()
+    (store / "real.jsonl").write_text("one")
+    (store / "deep" / "more.jsonl").write_text("two")
+    return store, data
+
+
+@pytest.mark.parametrize("edited", ["real.jsonl", "deep/more.jsonl"])
+def test_an_edit_behind_a_link_of_a_folder_is_seen(tmp_path, edited):
+    store, data = shards(tmp_path)
+    (data / "train.jsonl").symlink_to("../store/real.jsonl")
+    (data / "shard").symlink_to(store / "deep")
+    (before,) = digest(data)
+    lines = f"{sha256(b'two')}  shard/more.jsonl\n{sha256(b'one')}  train.jsonl\n"
+    assert (before.sha256, before.files, before.size_bytes) == (sha256(lines.encode()), 2, 6)
+    (store / edited).write_text("new")
+    (after,) = digest(data)
+    assert after.problem is None
+    assert after.sha256 != before.sha256
+
+
+@pytest.mark.parametrize(
+    ("target", "problem"),
+    [
+        ("nowhere", "dangling_link"),
+        ("../store/real.jsonl/x", "dangling_link"),
+        ("link", "link_loop"),
+        ("..", "link_loop"),
+        (".", "link_loop"),
+        ("/", "link_loop"),
+        ("../store", "link_loop"),
+        ("../fifo", "not_regular"),
+        ("/dev/zero", "not_regular"),
+    ],
+)
+def test_a_link_of_a_folder_that_leads_to_no_content_is_named(tmp_path, target, problem):
+    store, data = shards(tmp_path)
+    os.mkfifo(tmp_path / "fifo")
+    (store / "deep" / "back").symlink_to(store)
+    (data / "link").symlink_to(target)
+    (data / "good").write_text("good")
+    (found,) = digest(data)
+    assert (found.problem, found.sha256) == (problem, None)
+
+
+def test_folders_that_lead_to_each_other_come_to_an_end(tmp_path):
+    """Each has two links to the next: the paths through them are many and the folders few."""
+    for n in range(30):
+        (tmp_path / f"f{n}").mkdir()
+        for name in "ab":
+            (tmp_path / f"f{n}" / name).symlink_to(f"../f{n + 1}")
+    (tmp_path / "f30").mkdir()
+    (tmp_path / "f30" / "file").write_text("x")
+    assert digest(tmp_path)[0].problem is None  # all within
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(declared_folder, "FILES_MAX", 500)
+        assert digest(tmp_path / "f0")[0].problem == "too_many_files"
+    (tmp_path / "f30" / "loop").symlink_to("../f29")
+    assert digest(tmp_path / "f0")[0].problem == "link_loop"
 
 
 def test_an_empty_folder_is_one_too(tmp_path):
@@ -110,7 +178,7 @@ def test_a_file_that_changes_while_it_is_read_has_no_digest(tmp_path, monkeypatc
 
 
 def test_too_many_files_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(content_digest, "FILES_MAX", 3)
+    monkeypatch.setattr(declared_folder, "FILES_MAX", 3)
     for name in "abcd":
         (tmp_path / name).touch()
     assert digest(tmp_path)[0].problem == "too_many_files"
