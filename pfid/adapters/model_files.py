@@ -28,6 +28,8 @@ NAME_MAX_CHARS: Final = 120
 INDEXES: Final = ("model.safetensors.index.json", "consolidated.safetensors.index.json")
 OLD_INDEX: Final = "pytorch_model.bin.index.json"
 CONFIG, PARAMS, ADAPTER = "config.json", "params.json", "adapter_config.json"
+QUANTISED: Final = "hf_quant_config.json"
+"""Where ModelOpt writes the format of the weights, beside a configuration that says nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +39,7 @@ class ModelFiles:
     Attributes:
         name: of folder or file; shown.
         config: of ``config.json``, or a file that is like it; None without one.
+        quantised: of ``hf_quant_config.json``, or a file that is like it; None without one.
         params: of ``params.json``, or a file that is like it; None without one.
         config_name: of the file that ``config`` stands in.
         params_name: of the file that ``params`` stands in.
@@ -49,6 +52,7 @@ class ModelFiles:
     name: str
     config: dict[str, Any] | None = None
     params: dict[str, Any] | None = None
+    quantised: dict[str, Any] | None = None
     config_name: str = CONFIG
     params_name: str = PARAMS
     index: Index | None = None
@@ -63,6 +67,7 @@ class _Found:
     def __init__(self) -> None:
         self.config: dict[str, Any] | None = None
         self.params: dict[str, Any] | None = None
+        self.quantised: dict[str, Any] | None = None
         self.config_name, self.params_name = CONFIG, PARAMS
         self.index: Index | None = None
         self.index_at = Path()
@@ -87,6 +92,8 @@ class _Found:
             self.index, self.index_at = read_index(raw), path.parent
         elif "n_layers" in raw and "dim" in raw and "model_type" not in raw:
             self.params, self.params_name = raw, _shown(path)
+        elif path.name == QUANTISED or {"producer", "quantization"} <= raw.keys():
+            self.quantised = raw
         else:
             self.config, self.config_name = raw, _shown(path)
 
@@ -107,6 +114,7 @@ def read_model(paths: Sequence[Path]) -> ModelFiles:
         name=first.name or "model",
         config=found.config,
         params=found.params,
+        quantised=found.quantised,
         config_name=found.config_name,
         params_name=found.params_name,
         index=found.index,
@@ -117,7 +125,7 @@ def read_model(paths: Sequence[Path]) -> ModelFiles:
 
 
 def _folder(folder: Path, found: _Found) -> None:
-    for name in (CONFIG, PARAMS):
+    for name in (CONFIG, PARAMS, QUANTISED):
         if _there(folder / name):
             found.json(folder / name)
     found.adapter = _there(folder / ADAPTER) and found.config is None

@@ -13,7 +13,7 @@ from pfid.domain.weights import Weights
 from pfid.formats.model_config.fields import Fields, ModelConfigError
 from pfid.formats.model_config.nesting import text_part
 from pfid.formats.model_config.params import as_config
-from pfid.formats.model_config.quantised import packed_format
+from pfid.formats.model_config.quantised import packed_format, with_format
 from pfid.formats.model_config.read import read_config
 from pfid.formats.weights import weights_of
 from pfid.spec.ports.viability import ModelFacts
@@ -34,8 +34,9 @@ def model_facts(candidate: Candidate) -> ModelFacts:
         return ModelFacts(problem=error.reason, detail=str(error), weights=weights)
     behind = len(shape.layers) if shape is not None and shape.mtp_layers else 0
     weights = weights_of(files.index, files.shards, behind)
-    if shape is not None and shape.silent and files.config is not None:
-        shape = _completed(candidate, shape, files.config, files.config_name)
+    raw = _config(files)
+    if shape is not None and shape.silent and raw is not None:
+        shape = _completed(candidate, shape, raw, files.config_name)
     if shape is None:
         return ModelFacts(problem="no_model", detail="no config.json there", weights=weights)
     shape = replace(shape, quantised=shape.quantised or packed_format(weights.by_dtype))
@@ -49,8 +50,13 @@ def _said(files: ModelFiles) -> str:
 
 def _shapes(files: ModelFiles) -> tuple[ModelShape | None, ModelShape | None]:
     params = _params(files)
-    shape = read_config(files.config, files.config_name) if files.config is not None else params
-    return shape, params
+    raw = _config(files)
+    return (read_config(raw, files.config_name) if raw is not None else params), params
+
+
+def _config(files: ModelFiles) -> dict[str, Any] | None:
+    """With the format of the weights, where another file alone tells it."""
+    return files.config and with_format(files.config, files.quantised)
 
 
 def _params(files: ModelFiles) -> ModelShape | None:

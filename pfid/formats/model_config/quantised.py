@@ -1,7 +1,7 @@
 """In which format the weights are quantised, by what the configuration and the tensors say."""
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 from pfid.formats.model_config.fields import Fields
 
@@ -57,6 +57,22 @@ def quantised_bits(*parts: Fields) -> int:
     return told or int("".join(filter(str.isdigit, _width(found))) or 0)
 
 
+def with_format(config: dict[str, Any], beside: dict[str, Any] | None) -> dict[str, Any]:
+    """A configuration with what ModelOpt writes into a file beside it.
+
+    What the configuration says of itself goes first. Where only the cache of keys and values is
+    quantised (no ``quant_algo``) the weights are plain.
+
+    Args:
+        config: the JSON object.
+        beside: that of ``hf_quant_config.json``; None without one.
+    """
+    said = Fields(beside or {}).inner("quantization")
+    if _described([Fields(config)]) is not None or "quant_algo" not in said:
+        return config
+    return {**config, "quantization": said.raw}
+
+
 def _described(parts: Sequence[Fields]) -> Fields | None:
     for part in parts:
         for key in ("quantization_config", "compression_config", "quantization"):
@@ -80,6 +96,8 @@ def _format(config: Fields) -> str:
     algorithm = config.text("quant_algo", "format", "fmt").lower()
     if "nvfp4" in algorithm or "nvfp4" in method:
         return "NVFP4"
+    if algorithm.startswith("fp8"):  # with how it is scaled behind it
+        return "FP8"
     if method in ("compressed-tensors", "compressed_tensors"):
         return f"compressed-tensors {_width(config)}".strip()
     if method in ("modelopt", "quark", ""):

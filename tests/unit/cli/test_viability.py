@@ -260,6 +260,29 @@ def test_a_layer_behind_those_of_the_decoder_is_a_head_of_further_tokens(tmp_pat
     assert verdicts["adapter_reach"]["reason"] == "text_only"
 
 
+@pytest.mark.parametrize(
+    ("algorithm", "reason", "named"),
+    [("NVFP4", "quantised", "NVFP4"), ("FP8_PB_WO", "quantised", "FP8"), (None, "fits", None)],
+)
+def test_the_file_of_modelopt_beside_the_configuration_names_the_format(
+    tmp_path, algorithm, reason, named
+):
+    said = {"quantization": {"quant_algo": algorithm, "kv_cache_quant_algo": "FP8"}}
+    said["producer"] = {"name": "modelopt", "version": "0.29.0"}
+    folder = write(tmp_path / "m", hf_quant_config__json=json.dumps(said))
+    body, verdicts = report(folder)
+    assert (body["model"]["quantised"], verdicts["fits_for_training"]["reason"]) == (named, reason)
+    layer = "model.layers.0.self_attn.q_proj.weight"
+    index(folder, {layer: "m.safetensors"}, total_size=5_000_000_000)
+    assert (report(folder)[1]["fits_for_training"]["reason"] == "quantised") is bool(named)
+    (folder / "config.json").write_text(
+        json.dumps({**LLAMA, "quantization_config": {"quant_method": "awq", "bits": 4}})
+    )
+    assert report(folder)[0]["model"]["quantised"] == "AWQ"
+    (folder / "hf_quant_config.json").write_text("{}")
+    assert report(folder)[0]["model"]["quantised"] == "AWQ"
+
+
 def test_an_index_never_leads_out_of_its_folder(tmp_path):
     folder = write(tmp_path / "m")
     secret = tmp_path / "secret.safetensors"
