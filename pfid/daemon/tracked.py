@@ -28,6 +28,8 @@ from pfid.wire.packed_facts import pack_facts, unpack_facts
 from pfid.wire.reader import StreamKind
 
 DEATHS_MAX: Final = 256
+FEW_STREAMS: Final = 16
+"""Of so many the facts are kept as objects too: they are asked for again and again."""
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -158,7 +160,7 @@ class TrackedRun:
         earlier: what is known to have been left by earlier runs of its name and fingerprint.
         handed: what its launcher said of them.
         left: what it leaves itself, as last told.
-        told: facts of its only log as they came; of several each stream keeps its own, packed.
+        told: the facts of all its logs, where they are not many; each stream keeps its own, packed.
         regime_while_alive: what was settled of its step times when it died.
     """
 
@@ -219,7 +221,10 @@ class TrackedRun:
         """What its logs say together; None if none has said anything."""
         if self.told is not None:
             return self.told
-        return log_facts.together(f for s in self.streams if (f := s.facts) is not None)
+        found = log_facts.together(f for s in self.streams if (f := s.facts) is not None)
+        if len(self.streams) <= FEW_STREAMS:
+            self.told = found
+        return found
 
     def tell(self, stream: Stream, facts: LogFacts) -> None:
         """Keep what one of its logs has said."""

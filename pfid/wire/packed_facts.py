@@ -7,6 +7,7 @@ from dataclasses import fields
 from typing import Any, Final
 
 import msgspec
+from msgspec.structs import astuple
 
 from pfid.domain.inside import Inside
 from pfid.domain.log_facts import LogFacts, LossSeen, Marker, MarkerSeen
@@ -58,7 +59,7 @@ def pack_facts(facts: LogFacts) -> bytes:
 def unpack_facts(packed: bytes) -> LogFacts:
     """Read what :func:`pack_facts` wrote in this process."""
     read = _decoder.decode(packed)
-    said = {name: getattr(read, name) for name in _FACTS}
+    said = dict(zip(_FACTS, astuple(read), strict=True))
     if read.inside is not None:
-        said["inside"] = Inside(**{name: getattr(read.inside, name) for name in _INSIDE})
+        said["inside"] = Inside(**dict(zip(_INSIDE, astuple(read.inside), strict=True)))
     return LogFacts(**said)
