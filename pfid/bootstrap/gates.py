@@ -18,6 +18,7 @@ from pfid.bootstrap.selftest import (
     keyed,
     merged,
     page_end,
+    proof_age_s,
     prove_gates,
     shipped_names,
     take_stock,
@@ -30,12 +31,12 @@ from pfid.domain.gate import Gate, GateState, ProvenTo
 from pfid.domain.snapshot import PluginView
 from pfid.host.plugins import PluginKind, PluginSource, Problem, Registry
 from pfid.host.proofs import ProofBook
+from pfid.policy.proof_age import renewed_after_s
 from pfid.spec.check import Scope, Stage
 from pfid.wire.plugins import CheckInfo
 from pfid.workers.plugin_collect import source_digest
 
 WORKER_WAIT_S: Final = 10.0
-_DAY_S: Final = 86_400.0
 Leg = Literal["live", "alerts"]
 ELSEWHERE: Final[tuple[Leg, ...]] = ("live", "alerts")
 """Legs that are walked outside the daemon, which is told what they came to."""
@@ -98,7 +99,7 @@ class Gates:
         self.take(core, self.prove(core.config, afresh=everything) if wanted else None)
 
     def due(self, core: Core) -> bool:
-        """Whether a proof is too old, or what it was made of changed."""
+        """Whether a proof will soon be too old, or what it was made of changed."""
         return self._any_old(core) or self._any_changed()
 
     def take(self, core: Core, checks: Checks | None) -> None:
@@ -188,7 +189,7 @@ class Gates:
             self._log.say("warning", "proofs", problem=problem)
 
     def _any_old(self, core: Core) -> bool:
-        limit_s = core.config.proof.age_days * _DAY_S
+        limit_s = renewed_after_s(proof_age_s(core.config))
         now_s = core.now_s()
         times = [g.proven_at_s for g in core.checks.gates if g.state is GateState.PROVEN]
         return any(at_s is None or not 0 <= now_s - at_s < limit_s for at_s in times)

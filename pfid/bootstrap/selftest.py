@@ -17,6 +17,7 @@ from pfid.host.proofs import ProofBook, proof_key, proven, surroundings
 from pfid.host.registry import Where, discover, unknown_checks
 from pfid.policy.control_drive import FarEnd
 from pfid.policy.proof import prove
+from pfid.policy.proof_age import renewed_after_s
 from pfid.spec.check import AnyCheck, Stage
 from pfid.spec.ports.gates import GateFacts
 from pfid.wire.plugins import CheckInfo, check_info
@@ -24,6 +25,8 @@ from pfid.workers.plugin_collect import source_digest
 
 PLUGIN_WAIT_S: Final = 60.0
 _DAY_S: Final = 86_400.0
+OF_PROOFS: Final = "gate_proof_stale"
+"""The check that judges how old proofs are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +80,19 @@ def page_end() -> FarEnd:
 def take_stock(config: Config, stages: Sequence[Stage] = tuple(Stage)) -> Registry:
     """Find every check of these stages under this configuration."""
     where = Where(stages=stages, directories=config.plugins.directories)
-    return discover(where, config.limits)
+    return discover(where, _with_proof_age(config))
+
+
+def proof_age_s(config: Config) -> float:
+    """Seconds that a proof is good for."""
+    return config.proof.age_days * _DAY_S
+
+
+def _with_proof_age(config: Config) -> dict[str, dict[str, float]]:
+    """Limits by check; proofs are judged by the age at which they are made again."""
+    limits = config.limits
+    own = limits.get(OF_PROOFS, {})
+    return {**limits, OF_PROOFS: {"age_s": proof_age_s(config), **own}}
 
 
 def selftest(
@@ -167,7 +182,7 @@ def _gate(registered: Registered, bench: Bench, now_s: float) -> Gate:
     key = current_key(registered, bench)
     if check.name in bench.config.disabled_checks:
         return disabled(check, key)
-    max_age_s = bench.config.proof.age_days * _DAY_S
+    max_age_s = renewed_after_s(proof_age_s(bench.config))
     recalled = bench.book.recall(key, now_s, max_age_s) if bench.book is not None else None
     return recalled or proven(check, key, _prove, now_s)
 

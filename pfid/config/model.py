@@ -107,7 +107,8 @@ class Proof(_Table, frozen=True, kw_only=True):
     """How long a gate's proof is believed."""
 
     age_days: Annotated[
-        float, Meta(ge=0.01, le=365, description="a proof older than this is made again")
+        float,
+        Meta(ge=0.01, le=365, description="proofs are made again before they are older than this"),
     ] = 7.0
 
 

@@ -10,6 +10,7 @@ from pfid.daemon.parts import Parts
 from pfid.daemon.tracked import TrackedRun
 from pfid.domain.names import RunId
 from pfid.domain.snapshot import Snapshot
+from pfid.policy.proof_age import LOOK_S
 
 JOB_SLACK_S: Final = 1.0
 """A job the scheduler has not fired by then is run anyway, and that is counted."""
@@ -18,7 +19,7 @@ SWEEP: Final = "sweep"
 RENDER: Final = "render"
 RETENTION: Final = "retention"
 PROOF_AGE: Final = "proof_age"
-JOBS: Final = {SWEEP: 5.0, RENDER: 5.0, RETENTION: 3600.0, PROOF_AGE: 600.0}
+JOBS: Final = {SWEEP: 5.0, RENDER: 5.0, RETENTION: 3600.0, PROOF_AGE: LOOK_S}
 """Periodic jobs and their intervals, seconds."""
 RENDER_LEAST_S: Final = 1.0
 """From one page to the next, however much happens."""

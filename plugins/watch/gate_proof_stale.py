@@ -1,8 +1,9 @@
 """Fail when a check is believed on a proof that has aged or belongs to other code.
 
 A proof is keyed to the check's source, its configuration, pfid's version and the driver, and it is
-good for seven days. pfid proves again by itself when either changes; a stale proof therefore
-means that this did not happen or did not succeed. Checks that are disabled, or that are openly
+good for ``proof.age_days`` (seven) unless ``age_s`` is configured. pfid proves again by itself when
+either changes and at nine tenths of the age; a stale proof therefore means that this did not happen
+or did not succeed. Checks that are disabled, or that are openly
 unproven and so not believed, are not counted here; ``pfid selftest`` names them.
 
 Blind spot: this check judges its own proof too, with the code that the proof is about. The age is
@@ -53,7 +54,7 @@ class Limits:
     """How long a proof holds (DESIGN section 10).
 
     Attributes:
-        age_s: seconds a proof is good for.
+        age_s: seconds a proof is good for; ``proof.age_days`` where it is not configured.
         ahead_s: seconds by which a proof may seem to lie ahead, as clocks are corrected.
     """
 

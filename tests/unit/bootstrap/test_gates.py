@@ -13,9 +13,11 @@ from pfid.bootstrap.gates import Gates
 from pfid.config.model import Config, Plugins
 from pfid.daemon.due_times import DueTimes
 from pfid.domain.gate import GateState
+from pfid.policy.proof_age import LOOK_S, renewed_after_s
 
 DAY_S = 86_400.0
 AGE_S = Config().proof.age_days * DAY_S
+RENEWED_S = renewed_after_s(AGE_S)
 CHECK = '''
 """Fails when the log has several writers.
 
@@ -120,7 +122,7 @@ def standing(tmp_path):
 
 
 def test_a_proof_that_is_young_enough_is_left_alone(standing):
-    then_s = standing.age(AGE_S - 60)
+    then_s = standing.age(RENEWED_S - 60)
     assert {gate.proven_at_s for gate in standing.look()} == {then_s}
 
 
@@ -129,6 +131,34 @@ def test_a_proof_that_is_too_old_is_made_again(standing):
     again = standing.look()
     assert {gate.state for gate in again} == {GateState.PROVEN}
     assert min(gate.proven_at_s for gate in again) > then_s + AGE_S
+
+
+@pytest.mark.parametrize("age_days", [7.0, 30.0, 0.02])
+def test_the_check_of_proofs_never_sees_one_that_is_older_than_it_allows(tmp_path, age_days):
+    config = msgspec.convert({"proof": {"age_days": age_days}}, Config)
+    made = Standing(tmp_path, config)
+    judged = next(check for check in made.core.checks.box if check.name == "gate_proof_stale")
+    assert judged.limits.age_s == age_days * DAY_S
+    before_s = renewed_after_s(judged.limits.age_s)
+    then_s = made.age(before_s - 1)
+    assert {gate.proven_at_s for gate in made.look()} == {then_s}
+    made.age(before_s + 1)
+    assert before_s + LOOK_S < judged.limits.age_s
+    assert min(gate.proven_at_s for gate in made.look()) > time.time() - 600
+    made.gates.close()
+
+
+def test_a_restart_does_not_recall_a_proof_that_will_soon_be_too_old(standing, tmp_path):
+    then_s = standing.age(AGE_S - 40)
+    again = Standing(tmp_path)
+    assert min(gate.proven_at_s for gate in again.core.checks.gates) > then_s + DAY_S
+
+
+def test_an_age_that_is_configured_for_the_check_itself_is_kept(tmp_path):
+    table = {"checks": {"gate_proof_stale": {"limits": {"age_s": 60.0}}}}
+    made = Standing(tmp_path, msgspec.convert(table, Config))
+    judged = next(check for check in made.core.checks.box if check.name == "gate_proof_stale")
+    assert judged.limits.age_s == 60.0
 
 
 def test_a_proof_from_the_future_is_made_again(standing):
