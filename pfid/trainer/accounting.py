@@ -18,10 +18,11 @@ class Accounting:
         frozen: of those that count, how many are not trained. They cost 4 a token, not 6: no
             gradient of a weight is computed.
         checkpointed: whether the forward pass is computed again in the backward pass; those 2 a
-            token are told apart and are in no other figure.
+            token, and a third of attention's products where they are counted, are told apart and
+            are in no other figure.
         attention_layers: layers with full attention, together with ``attention_width``: adds
-            12 x layers x width x (width of the batch) a token. Left out, attention's own products
-            are not counted, and the name says so.
+            12 x layers x width x (width of the batch) a token, a third of it forward. Left out,
+            attention's own products are not counted, and the name says so.
         attention_width: heads times head dimension of such a layer.
         peak_flops_per_s: of one device, dense, as its data sheet says it for the data type in use;
             without it there is no MFU.
@@ -30,7 +31,14 @@ class Accounting:
         ValueError: for figures that cannot be.
     """
 
-    __slots__ = ("_per_token", "_per_token_and_width", "_recompute", "name", "peak_flops_per_s")
+    __slots__ = (
+        "_again_per_token",
+        "_again_per_token_and_width",
+        "_per_token",
+        "_per_token_and_width",
+        "name",
+        "peak_flops_per_s",
+    )
 
     def __init__(  # noqa: PLR0913 - each is one of the questions people argue about
         self,
@@ -53,7 +61,9 @@ class Accounting:
             raise ValueError("peak_flops_per_s must be above 0, not {}".format(peak_flops_per_s))
         self._per_token = 6.0 * (counted - frozen) + 4.0 * frozen
         self._per_token_and_width = 12.0 * attention_layers * attention_width
-        self._recompute = 2.0 * counted if checkpointed else 0.0
+        self._again_per_token = 2.0 * counted if checkpointed else 0.0
+        forward = 4.0 * attention_layers * attention_width
+        self._again_per_token_and_width = forward if checkpointed else 0.0
         self.peak_flops_per_s = peak_flops_per_s
         self.name = _named(
             counted, frozen, active=active is not None, attention=bool(self._per_token_and_width)
@@ -63,9 +73,10 @@ class Accounting:
         """Of a step over so many tokens, forward and backward once, nothing recomputed."""
         return tokens * (self._per_token + self._per_token_and_width * (width or 0.0))
 
-    def recomputed(self, tokens: float) -> float:
-        """What checkpointing computes a second time."""
-        return tokens * self._recompute
+    def recomputed(self, tokens: float, width: Optional[float] = None) -> float:
+        """What checkpointing computes a second time: the whole forward pass, as it is counted."""
+        attention = self._again_per_token_and_width * (width or 0.0)
+        return tokens * (self._again_per_token + attention)
 
 
 def _named(counted: float, frozen: float, *, active: bool, attention: bool) -> str:

@@ -207,7 +207,7 @@ class StepReporter:
             if self._accounting is not None:
                 more += ',"flops":%.6g,"recompute_flops":%.6g' % (
                     self._accounting.flops(step.tokens, width),
-                    self._accounting.recomputed(step.tokens),
+                    self._accounting.recomputed(step.tokens, width),
                 )
         if is_count(step.real_tokens):
             more += ',"real_tokens":%d' % step.real_tokens

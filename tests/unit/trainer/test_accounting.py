@@ -24,6 +24,15 @@ def test_what_checkpointing_computes_again_stands_apart():
     assert (plain.recomputed(10), again.recomputed(10)) == (0, 2e10)
 
 
+def test_the_forward_pass_that_is_computed_again_holds_its_attention():
+    known = {"attention_layers": 10, "attention_width": 1000}
+    again = Accounting(1e9, checkpointed=True, **known)
+    assert again.recomputed(2, width=100) == 2 * (2e9 + 4 * 10 * 1000 * 100)
+    assert again.recomputed(2, width=100) == again.flops(2, width=100) / 3
+    assert again.recomputed(2) == 4e9
+    assert Accounting(1e9, **known).recomputed(2, width=100) == 0
+
+
 def test_attention_grows_with_the_width_where_it_is_counted():
     accounting = Accounting(1e9, attention_layers=10, attention_width=1000)
     assert accounting.flops(2, width=100) == 2 * (6e9 + 12 * 10 * 1000 * 100)

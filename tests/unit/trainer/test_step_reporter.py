@@ -151,6 +151,14 @@ def test_an_accounting_counts_the_flops_and_is_named_with_them(folder):
     assert notes.inside.peak_flops_per_s == 1e15
 
 
+def test_attention_is_counted_by_the_width_of_the_step_in_both_figures(folder):
+    accounting = Accounting(1e9, checkpointed=True, attention_layers=10, attention_width=1000)
+    StepReporter(accounting=accounting).report(tokens=1000, width=100)
+    ((event,), _) = read(folder)
+    assert event.report.flops == pytest.approx(1000 * (6e9 + 12 * 10 * 1000 * 100))
+    assert event.report.recompute_flops == pytest.approx(event.report.flops / 3)
+
+
 def test_a_program_on_a_gpu_that_does_not_wait_is_marked(folder, monkeypatch):
     class Cuda:
         is_initialized = staticmethod(lambda: True)
