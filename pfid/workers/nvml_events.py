@@ -12,7 +12,6 @@ from pfid.workers.nvml_calls import Handle, reading
 MAX_EVENTS: Final = 64
 """Taken in one turn; a storm is read on in the next."""
 MAX_XID: Final = 10_000
-Deaf = dict[str, AbsentReason]
 
 
 class XidEvents:
@@ -28,27 +27,29 @@ class XidEvents:
         self.broken = False
         """Whether the set tells nothing more: once a card is lost, waiting on it fails for all."""
 
-    def open(self, handles: list[tuple[Handle, str]]) -> Deaf:
-        """Register every GPU; returns those whose errors are not told, and why."""
-        with self._lock:
-            return self._register(handles)
+    def add(self, handle: Handle, uuid: str = "") -> AbsentReason | None:
+        """Register a GPU; returns why its errors are not told, None if they are.
 
-    def _register(self, handles: list[tuple[Handle, str]]) -> Deaf:
-        self.broken = False
-        if not handles:
-            return {}
-        made = reading(pynvml.nvmlEventSetCreate)
-        if isinstance(made, AbsentReason):
-            return dict.fromkeys((uuid for _, uuid in handles), made)
-        self._set = made
-        deaf: Deaf = {}
-        for handle, uuid in handles:
-            why = _registered(handle, made)
+        Args:
+            handle: of the GPU.
+            uuid: which that is; "" if nothing was asked of it yet, see :meth:`name`.
+        """
+        with self._lock:
+            if self._set is None:
+                made = reading(pynvml.nvmlEventSetCreate)
+                if isinstance(made, AbsentReason):
+                    return made
+                self._set = made
+            why = _registered(handle, self._set)
             if why is None:
                 self._uuids[_address(handle)] = uuid
-            else:
-                deaf[uuid] = why
-        return deaf
+            return why
+
+    def name(self, handle: Handle, uuid: str) -> None:
+        """Say which GPU it is that was registered."""
+        with self._lock:
+            if _address(handle) in self._uuids:
+                self._uuids[_address(handle)] = uuid
 
     def read(self, at_s: float) -> tuple[XidEvent, ...]:
         """Take what has happened, without waiting."""
@@ -80,10 +81,9 @@ class XidEvents:
     def close(self) -> None:
         """Give the set back."""
         with self._lock:
-            if self._set is not None:
-                reading(pynvml.nvmlEventSetFree, self._set)
-            self._set = None
-            self._uuids = {}
+            held, self._set, self._uuids, self.broken = self._set, None, {}, False
+            if held is not None:
+                reading(pynvml.nvmlEventSetFree, held)
 
 
 def _registered(handle: Handle, events: Any) -> AbsentReason | None:

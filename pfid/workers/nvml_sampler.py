@@ -10,7 +10,7 @@ from pfid.domain.gpu import FATAL_XIDS, AbsentReason, GpuSample
 from pfid.formats.untrusted import printable
 from pfid.spec.gpu_sampler import GpuDriver, GpuReading, GpuSamplerError, Touch
 from pfid.spec.ports.gpus import SamplerProblem
-from pfid.workers.nvml_calls import problem, reading
+from pfid.workers.nvml_calls import Handle, problem, reading
 from pfid.workers.nvml_device import Device
 from pfid.workers.nvml_events import XidEvents
 from pfid.workers.nvml_facts import read_facts
@@ -80,26 +80,36 @@ class NvmlSampler:
         )
 
     def _find(self) -> None:
+        """Find the GPUs; before anything else is asked of one, errors of all are listened for."""
         self._found = self._count()
+        listed: list[tuple[int, Handle, AbsentReason | None]] = []
         for index in range(self._found):
             if index in self._skip:
                 continue
             self._touch(index)
             handle = reading(pynvml.nvmlDeviceGetHandleByIndex, index)
-            facts = None if isinstance(handle, AbsentReason) else read_facts(handle, index)
+            if not isinstance(handle, AbsentReason):
+                listed.append((index, handle, self._events.add(handle)))
+        for index, handle, deaf in listed:
+            self._touch(index)
+            facts = read_facts(handle, index)
             if facts is not None:
+                self._events.name(handle, facts.uuid)
                 self._devices.append(Device(handle, index, facts, time.monotonic()))
-        self._listen()
+                self._devices[-1].deaf = deaf
+        self._listen_due_s = time.monotonic() + LISTEN_AGAIN_S
         self._facts_told = False
 
-    def _listen(self) -> None:
+    def _listen_anew(self) -> None:
         """Have errors told of every GPU that answers, and know of which they are not."""
         self._events.close()
         self._listen_due_s = time.monotonic() + LISTEN_AGAIN_S
-        answering = [(d.handle, d.facts.uuid) for d in self._devices if not d.lost]
-        deaf = self._events.open(answering)
         for device in self._devices:
-            device.deaf = AbsentReason.LOST if device.lost else deaf.get(device.facts.uuid)
+            self._touch(device.index)
+            lost = device.lost
+            why = AbsentReason.LOST if lost else self._events.add(device.handle, device.facts.uuid)
+            device.deaf = why
+        self._facts_told = False
 
     def _count(self) -> int:
         count = reading(pynvml.nvmlDeviceGetCount)
@@ -131,8 +141,7 @@ class NvmlSampler:
         lost = tuple(d.facts.uuid for d in self._devices if d.lost)
         back = any(d.deaf is AbsentReason.LOST and not d.lost for d in self._devices)
         if (self._events.broken or back) and monotonic_s >= self._listen_due_s:
-            self._listen()
-            self._facts_told = False
+            self._listen_anew()
         return GpuReading(samples=samples, facts=facts, lost=lost, xids=xids)
 
     def _worth_opening_anew(self, monotonic_s: float) -> bool:

@@ -133,6 +133,18 @@ def test_a_fatal_xid_that_comes_while_a_call_hangs_is_heard_and_nothing_is_asked
     assert (asked(nvml), starts(watching)) == (before, 1)
 
 
+def test_a_fatal_xid_while_a_card_hangs_that_is_just_being_found_is_heard_as_well(nvml, sampler):
+    nvml.play(H200, {**H200, "name": HANG})
+    gate = GpuGate(environ=nvml.environ, monotonic_s=time.monotonic)
+    watching = sampler(gate=gate)
+    delivered(nvml, lambda shim: last_call(shim) == ("nvmlDeviceGetName", 1))
+    nvml.xid(1, 119)
+    assert [x.code for x in watching.read(lambda r: r.xids).xids] == [119]
+    assert watching.trouble().problem is SamplerProblem.FATAL_XID
+    assert gate.stop.stands()
+    assert last_call(nvml) == ("nvmlDeviceGetName", 1)
+
+
 def test_after_a_fatal_xid_a_driver_loaded_anew_is_a_reason_to_look_again(nvml, tmp_path):
     module = tmp_path / "module"
     module.mkdir()
