@@ -11,7 +11,8 @@
  *                               and "mps" for a client of MPS)
  *   gpu 0 processes error 4     (all three lists; one alone is "compute_list", "graphics_list" or
  *                               "mps_list")
- *   xid 1 0 79                  (serial, gpu, code: told once, if it comes while somebody listens)
+ *   xid 1 0 79                  (serial, gpu, code: told once, if it comes while somebody listens
+ *                               to that gpu)
  *
  * A value is a number, or "error N", "hang" (the call never returns), "crash", "slow MS VALUE", or
  * values over time as "0@0 100@5" (seconds since the file was written). What is not named for a GPU
@@ -574,8 +575,10 @@ API int nvmlEventSetWait_v2(void *set, event *out, unsigned ms) {
         for (int k = 0; k < nserials_done; k++) done |= serials_done[k] == xids[i].serial;
         if (done || nserials_done >= 256) continue;
         serials_done[nserials_done++] = xids[i].serial;
+        int known = xids[i].gpu < MAX_GPUS && xids[i].gpu >= 0;
+        if (known && !registered[xids[i].gpu]) continue; /* told to nobody */
         memset(out, 0, sizeof *out);
-        out->device = xids[i].gpu < MAX_GPUS && xids[i].gpu >= 0 ? &gpus[xids[i].gpu] : NULL;
+        out->device = known ? &gpus[xids[i].gpu] : NULL;
         out->type = 8;
         out->data = xids[i].code;
         return OK;
