@@ -4,9 +4,17 @@ A notice whose delivery was cut off in the middle comes again under the same eve
 is a nuisance, not told at all a fault.
 """
 
+import contextlib
 import json
 import signal
+import subprocess
+import sys
 import time
+
+import msgspec
+
+from pfid.bootstrap.place import STATE_FILE
+from pfid.wire.notify import NotifyOrder
 
 CONFIG = """
 [page]
@@ -48,8 +56,56 @@ def test_a_death_is_told_off_the_loop_and_the_next_one_after_a_restart(idle_box)
     assert list(by_id.values()) == ["train-0001", "train-0002"]
 
 
-def test_nobody_is_told_by_default(box):
-    assert not (box.state / "notified.json").exists()
+def is_told(box, run_id):
+    """Kill a process that is watched; true once its death is an event."""
+    process = box.child()
+    box.register(process.pid, run_id)
+    process.kill()
+    return box.until("the death is an event", lambda: "killed_by_signal" in box.reasons(run_id))
+
+
+def notifiers(box):
+    """What this daemon has started that tells people."""
+    command = ("ps", "--ppid", str(box.daemon.pid), "-o", "args=")
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return [line for line in done.stdout.splitlines() if "notifier" in line]
+
+
+@contextlib.contextmanager
+def notifier_of_the_tests_own(box, *command):
+    """One that tells what the daemon writes, as one of the daemon's would; its cursors."""
+    cursors = box.folder / "own.json"
+    state_file = box.state / STATE_FILE
+    order = NotifyOrder(
+        state_file=str(state_file), cursors=str(cursors), host="h", command=list(command)
+    )
+    own = [sys.executable, "-P", "-m", "pfid.workers.notifier"]
+    with subprocess.Popen(own, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as process:
+        process.stdin.write(msgspec.json.encode(order) + b"\n")
+        process.stdin.flush()
+        yield cursors
+        process.stdin.close()
+
+
+def test_nobody_is_told_by_default(idle_box):
+    """One that is started later than any of the daemon's has told a death, and there is no other.
+
+    It takes the same way, so that one of the daemon's would have its cursors by then.
+    """
+    box, out = idle_box, idle_box.folder / "told"
+    command = box.folder / "tell"
+    command.write_text(f"#!/bin/sh\ncat >> {out}; echo >> {out}\n")
+    command.chmod(0o755)
+    box.start()
+    box.until("it is ready", lambda: '"ready"' in box.log())
+    assert is_told(box, "train-0001")
+    with notifier_of_the_tests_own(box, str(command)) as cursors:
+        box.until("it follows", cursors.exists)
+        assert is_told(box, "train-0002")
+        box.until("the notice", lambda: told(out))
+        assert [notice["about"] for notice in told(out)] == ["train-0002"]
+        assert notifiers(box) == []
+    assert list(box.state.glob("notified*")) == []
 
 
 EATER = """
