@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -35,6 +35,7 @@ class RunRecords:
         """Nothing is read or made until asked."""
         self._runs = state_dir / "runs"
         self._names = state_dir / "names"
+        self._logs = state_dir / "logs"
         self.digests_file = state_dir / "digests.json"
         """Digests of declared files, kept where their owner wants that."""
         self.history_dir = history_dir(state_dir)
@@ -47,6 +48,12 @@ class RunRecords:
     def lock_file(self, name: str) -> Path:
         """Names that differ have different locks, though their slugs may be the same."""
         return self._names / f"{self._key(name)}.lock"
+
+    def log_lock_files(self, log_paths: Sequence[str]) -> Sequence[Path]:
+        """Locks of logs, by where each really lies, in the order in which all take them."""
+        real = {os.path.realpath(path) for path in log_paths}
+        digests = (hashlib.sha256(os.fsencode(path)).hexdigest()[:24] for path in real)
+        return [self._logs / f"{digest}.lock" for digest in sorted(digests)]
 
     @staticmethod
     def _key(name: str) -> str:

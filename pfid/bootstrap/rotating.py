@@ -9,7 +9,7 @@ from pfid.adapters.name_lock import name_lock
 from pfid.adapters.rotation import LogRotator, observe_log
 from pfid.bootstrap.launch import BoxProcesses, user_records, utc_stamp
 from pfid.domain.errors import NameTakenError
-from pfid.launch.guard import LOCK_WAIT_S, admit
+from pfid.launch.guard import admit, alone
 from pfid.policy.rotation import Move, plan_rotation
 
 _TRIES = 5
@@ -28,7 +28,7 @@ def rotate_log(
     """
     records = user_records(environ)
     path = Path(os.path.abspath(log))  # noqa: PTH100 - a symlink must stay one to be refused
-    with name_lock(records.lock_file(name), LOCK_WAIT_S):
+    with alone(name_lock, records, name, [str(path)]):
         admit(name, [observe_log(path).path], records, BoxProcesses(), say)
         for left in reversed(range(_TRIES)):
             steps = plan_rotation(

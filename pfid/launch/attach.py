@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Final
 
 from pfid.domain.errors import ControlError, LaunchError
-from pfid.launch.guard import LOCK_WAIT_S, admit
+from pfid.launch.guard import admit, alone
 from pfid.launch.ports import Held, RunFiles, Watchers
 from pfid.launch.start import Box
 from pfid.launch.watcher_link import WatcherLink
@@ -30,8 +30,8 @@ def attach(box: Box, watchers: Watchers, record: RunRecord, held: Held) -> str:
         LaunchError: if its name or log is a living run's, or nobody takes it.
         StateError: if it cannot be recorded.
     """
-    with box.lock(box.records.lock_file(record.name), LOCK_WAIT_S):
-        paths = [log.path for log in record.logs]
+    paths = [log.path for log in record.logs]
+    with alone(box.lock, box.records, record.name, paths):
         admit(record.name, paths, box.records, box.processes, box.say)
         box.records.make_run_dir(record.run_id, 0)
         box.records.commit(record)

@@ -3,15 +3,29 @@
 A pattern can match its asker (playbook, section 4.5); an identity cannot.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import Final
 
 from pfid.domain.errors import LaunchError
-from pfid.launch.ports import Processes, Records
+from pfid.launch.ports import NameLock, Processes, Records
 from pfid.policy.identity import Standing, standing
 from pfid.wire.record import RecordedProcess, RunRecord
 
 LOCK_WAIT_S: Final = 5.0
+
+
+@contextmanager
+def alone(lock: NameLock, records: Records, name: str, log_paths: Sequence[str]) -> Iterator[None]:
+    """Hold a name and its logs: runs of different names may be meant for one log.
+
+    Raises:
+        LaunchError: if another launch keeps one of them.
+    """
+    with ExitStack() as held:
+        for file in (records.lock_file(name), *records.log_lock_files(log_paths)):
+            held.enter_context(lock(file, LOCK_WAIT_S))
+        yield
 
 
 def admit(
@@ -23,7 +37,7 @@ def admit(
 ) -> None:
     """Return if a run of this name may start and write to these logs.
 
-    The caller holds the name's lock until the new run is recorded.
+    The caller holds the locks (:func:`alone`) until the new run is recorded.
 
     Raises:
         LaunchError: naming the run that lives, and what to do.

@@ -59,6 +59,10 @@ class Records(Protocol):
         """Lock of a name."""
         ...
 
+    def log_lock_files(self, log_paths: Sequence[str]) -> Sequence[Path]:
+        """Locks of logs, by where each really lies, in the order in which all take them."""
+        ...
+
     def make_run_dir(self, run_id: str, ranks: int, *, instrumented: bool = False) -> Path:
         """Make the folder of a run with its step files, which say that the run is instrumented.
 

@@ -11,7 +11,7 @@ import msgspec
 
 from pfid.domain.errors import ExecError, LaunchError, NameTakenError, StateError
 from pfid.domain.names import RunId
-from pfid.launch.guard import LOCK_WAIT_S, admit
+from pfid.launch.guard import admit, alone
 from pfid.launch.ports import (
     Children,
     Gated,
@@ -102,7 +102,7 @@ def start(box: Box, request: LaunchRequest, attempt: int) -> Started:
 
 
 def _start(box: Box, request: LaunchRequest, attempt: int) -> Started:
-    with box.lock(box.records.lock_file(request.name), LOCK_WAIT_S):
+    with alone(box.lock, box.records, request.name, request.log_paths):
         logs = [box.logs.observe(Path(path)) for path in request.log_paths]
         admit(request.name, [log.path for log in logs], box.records, box.processes, box.say)
         stamp = box.stamp(box.now_s())

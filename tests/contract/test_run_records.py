@@ -38,6 +38,15 @@ def test_names_with_the_same_slug_have_their_own_lock_and_pointer(records):
     assert records.latest("My run")[0] == []
 
 
+def test_a_log_has_one_lock_by_whatever_path_and_several_are_taken_in_one_order(records, tmp_path):
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "same").symlink_to(tmp_path / "logs")
+    one, other = (str(tmp_path / "logs" / name) for name in ("a.log", "b.log"))
+    assert records.log_lock_files([one]) == records.log_lock_files([str(tmp_path / "same/a.log")])
+    assert records.log_lock_files([one, other]) == records.log_lock_files([other, one, one])
+    assert len(records.log_lock_files([one, other])) == 2
+
+
 def test_without_a_pointer_every_record_of_the_name_is_asked(records):
     records.make_run_dir("train-1", 1)
     records.commit(record())

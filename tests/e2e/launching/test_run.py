@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from pfid.adapters.name_lock import name_lock
 from pfid.adapters.process_identity import read_stat
+from pfid.bootstrap.launch import user_records
 
 
 def test_output_goes_to_the_log_after_a_first_line_that_names_the_run(user):
@@ -96,6 +98,41 @@ def test_of_two_at_once_exactly_one_starts_twenty_times(user, eventually):
         (user.work / f"go{number}").touch()
         assert sorted(each.wait(30) for each in both) == [0, 125]
         assert len([record for record in user.records() if record["name"] == name]) == 1
+
+
+def test_of_two_names_at_once_for_one_log_exactly_one_starts(user, eventually):
+    for number in range(6):
+        child = ("sh", "-c", f"echo up; until test -e go{number}; do sleep 0.05; done")
+        names = [f"one{number}", f"other{number}"]
+        both = [
+            user.start("run", "--name", name, "--log", f"shared{number}.log", "--", *child)
+            for name in names
+        ]
+        loser = eventually(
+            lambda both=both: next((each for each in both if each.poll() is not None), None),
+            "a refusal",
+        )
+        assert loser.returncode == 125, loser.communicate()
+        (user.work / f"go{number}").touch()
+        assert sorted(each.wait(60) for each in both) == [0, 125]
+        assert len([record for record in user.records() if record["name"] in names]) == 1
+        assert list(user.work.glob(f"shared{number}.*.log")) == []
+
+
+def test_a_log_whose_launch_goes_on_is_not_moved_under_it_by_another_name(user):
+    log = user.work / "shared.log"
+    log.write_text("of the launch that goes on\n")
+    records = user_records(user.environ)
+    [held] = records.log_lock_files([str(log)])
+    with name_lock(held, 60):
+        for command in (
+            ("run", "--name", "other", "--log", "shared.log", "--", "true"),
+            ("rotate", "shared.log", "--name", "other"),
+        ):
+            done = user.pfid(*command)
+            assert done.returncode != 0
+            assert "another launch holds" in done.stderr
+    assert log.read_text() == "of the launch that goes on\n"
 
 
 def test_the_launchers_death_neither_ends_the_run_nor_opens_the_name(user, eventually, comm):
