@@ -15,7 +15,7 @@ SCRAPED: Final = {
     "ALERTS": frozenset({"alertname", "alertstate", "severity"}),
 }
 """What Prometheus adds by itself."""
-FIXED: Final = frozenset({"kind", "state", "leg", "level", "sampler"})
+FIXED: Final = frozenset({"kind", "leg", "level", "reason", "sampler", "state"})
 """Labels with a set of values of their own: a value that never occurs is a misspelling."""
 
 

@@ -17,6 +17,7 @@ ALWAYS_THERE: Final = 'sampler=~"proc|steps"'
 """Samplers that answer on every box, and so should have answered at all."""
 WORKER_ENDS: Final = 2
 """Twice may be bad luck; a plugin is held back after the third."""
+WORKER_WINDOW_S: Final = 1_800
 WINDOW_S: Final = 900
 """What happened so long ago is no alert any more."""
 PAGE_SLACK_S: Final = 30
@@ -182,7 +183,7 @@ OWN: Final = Group(
         ),
         Alert(
             name="PfidPluginWorkerEnds",
-            expr=risen("pfid_plugin_worker_ends_total", 1_800, WORKER_ENDS),
+            expr=risen("pfid_plugin_worker_ends_total", WORKER_WINDOW_S, WORKER_ENDS),
             for_s=60,
             severity="warning",
             summary="The process that runs plugins ends again and again.",

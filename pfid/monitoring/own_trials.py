@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import pairwise
 from typing import Final
 
 from pfid.monitoring.control_tests import JOB, STEP_S
@@ -11,7 +12,9 @@ from pfid.monitoring.own_rules import (
     PROOF_OVERDUE_S,
     STALE_INTERVALS,
     WORKER_ENDS,
+    WORKER_WINDOW_S,
 )
+from pfid.monitoring.run_rules import SLOW_RANK_RATIO
 from pfid.monitoring.trial import (
     AT_S,
     BOX,
@@ -29,7 +32,9 @@ LOOP: Final = f"pfid_loop_last_iteration_timestamp_seconds{{{BOX}}}"
 SAMPLED: Final = f'pfid_sampler_last_success_timestamp_seconds{{{BOX},sampler="steps"}}'
 EVERY_SECOND: Final = always("pfid_sampler_interval_seconds", 1, ',sampler="steps"')
 _LATE_S: Final = STALE_INTERVALS * 1 + PAGE_SLACK_S
-_SELDOM: Final = always("pfid_sampler_interval_seconds", 1, ',sampler="nvml"')
+ASKED_SELDOM: Final = f'pfid_sampler_last_success_timestamp_seconds{{{BOX},sampler="nvml"}}'
+_SELDOM: Final = always("pfid_sampler_interval_seconds", 60, ',sampler="nvml"')
+_SELDOM_LATE_S: Final = STALE_INTERVALS * 60 + PAGE_SLACK_S
 PROOF: Final = f'pfid_selftest_last_success_timestamp_seconds{{{BOX},leg="controls"}}'
 STARTED: Final = f"process_start_time_seconds{{{BOX}}}"
 BUILD: Final = always("pfid_build_info", 1)
@@ -40,6 +45,15 @@ DROPPED: Final = counter("pfid_dropped_series_total", family="pfid_run_info")
 def _behind(series: str, age_s: int) -> tuple[str, str]:
     """A time that goes on, so many seconds behind the box's clock."""
     return series, f"{AT_S - age_s}+{STEP_S}x{LENGTH}"
+
+
+def _started_at(*steps: int) -> str:
+    """Times of a start that change at these steps, the first of them after the first page."""
+    parts = [
+        f"{number}+0x{until - step - 1}"
+        for number, (step, until) in enumerate(pairwise((0, *steps, LENGTH)))
+    ]
+    return " ".join(parts)
 
 
 def _of_the_box(trial: Trial) -> Trial:
@@ -55,31 +69,59 @@ OF_PFID: Final[Mapping[str, Trial]] = {
         fires=(), quiet={"it is scraped": (always("up", 0),)}, about={"instance": None}
     ),
     "PfidLoopStalled": Trial(
-        fires=(NOW, (LOOP, f"{AT_S}+0x{LENGTH}")),
+        fires=(NOW, _behind(LOOP, LOOP_STALLED_S + 1)),
+        also={"it stands": Trial(fires=(NOW, (LOOP, f"{AT_S}+0x{LENGTH}")), says="40m 0s")},
         quiet={
             "it goes round": (NOW, (LOOP, RISING)),
             "late, and not too late": (NOW, _behind(LOOP, LOOP_STALLED_S)),
             "nobody can tell": (NOW,),
         },
-        says="40m 0s",
+        says="1m 1s",
     ),
     "PfidSamplerStale": Trial(
-        fires=(NOW, (SAMPLED, f"{AT_S}+0x{LENGTH}"), EVERY_SECOND),
+        fires=(NOW, _behind(SAMPLED, _LATE_S + 1), EVERY_SECOND),
         also={
-            "it never answered": Trial(
-                fires=(NOW, EVERY_SECOND), about={"sampler": "steps"}, says="1s"
-            )
+            "it stands": Trial(
+                fires=(NOW, (SAMPLED, f"{AT_S}+0x{LENGTH}"), EVERY_SECOND),
+                about={"sampler": "steps"},
+                says="40m 0s",
+            ),
+            "one that is seldom asked": Trial(
+                fires=(NOW, _behind(ASKED_SELDOM, _SELDOM_LATE_S + 1), _SELDOM),
+                about={"sampler": "nvml"},
+                says="5m 31s",
+            ),
+            **{
+                f"{name} never answered": Trial(
+                    fires=(NOW, always("pfid_sampler_interval_seconds", 1, f',sampler="{name}"')),
+                    about={"sampler": name},
+                    says="1s",
+                )
+                for name in ("steps", "proc")
+            },
         },
         quiet={
             "it answers": (NOW, (SAMPLED, RISING), EVERY_SECOND),
             "late, and not too late": (NOW, _behind(SAMPLED, _LATE_S), EVERY_SECOND),
+            "seldom asked, and not too late": (
+                NOW,
+                _behind(ASKED_SELDOM, _SELDOM_LATE_S),
+                _SELDOM,
+            ),
             "one that not every box has never answered": (NOW, _SELDOM),
         },
         about={"sampler": "steps"},
-        says="40m 0s",
+        says="36s",
     ),
     "PfidSelftestFailed": Trial(
         fires=(always("pfid_gates", 2, ',state="unproven"'),),
+        also={
+            "one is enough": Trial(
+                fires=(always("pfid_gates", 1, ',state="unproven"'),),
+                about={"state": "unproven"},
+                says="1",
+            )
+        },
         quiet={"all are proven": (always("pfid_gates", 0, ',state="unproven"'),)},
         about={"state": "unproven"},
         says="2",
@@ -97,8 +139,14 @@ OF_PFID: Final[Mapping[str, Trial]] = {
     "PfidNotReady": level("pfid_ready", 0, 1),
     "PfidRestarting": Trial(
         fires=((STARTED, f"1+1x{LENGTH}"), BUILD),
+        also={
+            "as often as it may, and once more": Trial(
+                fires=((STARTED, _started_at(11, 25, 40)), BUILD), says="3"
+            )
+        },
         quiet={
             "it stays": ((STARTED, f"1+0x{LENGTH}"), BUILD),
+            "once of these was before": ((STARTED, _started_at(10, 25, 40)), BUILD),
             "another program does": ((STARTED, f"1+1x{LENGTH}"),),
         },
         says="30",
@@ -106,7 +154,9 @@ OF_PFID: Final[Mapping[str, Trial]] = {
     "PfidConfigReloadFailed": level("pfid_config_last_reload_successful", 0, 1),
     "PfidStateNotWritable": level("pfid_store_writable", 0, 1),
     "PfidPluginErrors": counter("pfid_plugin_errors_total", plugin="p", hook="pfid_checks"),
-    "PfidPluginWorkerEnds": counter("pfid_plugin_worker_ends_total", WORKER_ENDS, cause="crashed"),
+    "PfidPluginWorkerEnds": counter(
+        "pfid_plugin_worker_ends_total", WORKER_ENDS, WORKER_WINDOW_S, cause="crashed"
+    ),
     "PfidCheckErrors": counter("pfid_check_errors_total", check="c"),
     "PfidPageErrors": counter("pfid_page_errors_total", group="g"),
     "PfidNotificationsFailing": counter("pfid_notifications_failed_total", channel="c"),
@@ -146,6 +196,7 @@ def _worlds(size: int) -> Series:
 
 
 _SHORT: Final = "1+0x10 stale"
+_SEEN_FOR_S: Final = 11 * STEP_S
 
 
 def _last(*seen: tuple[str, str]) -> Series:
@@ -165,11 +216,24 @@ _END: Final = ("pfid_run_end_timestamp_seconds", "")
 _EXITED: Final = _last(_END, ("pfid_run_state", ',state="exited"'))
 _KILLED: Final = _last(_END, ("pfid_run_state", ',state="killed"'))
 
+_THE_LAST: Final = {"instance": "c", "run": "r2", "rank": "2", "job_id": "7"}
 OF_JOBS: Final[Mapping[str, Trial]] = {
     "PfidRankSlow": Trial(
         fires=(*_OF_JOB, *_steps(1, 1, 2)),
-        quiet={"all alike": (*_OF_JOB, *_steps(1, 1.2, 1.4)), "no steps": _OF_JOB},
-        about={"instance": "c", "run": "r2", "rank": "2", "job_id": "7"},
+        also={
+            "just slow enough": Trial(
+                fires=(*_OF_JOB, *_steps(1, 1, SLOW_RANK_RATIO + 0.01)),
+                about=_THE_LAST,
+                says="1.51",
+            )
+        },
+        quiet={
+            "all alike": (*_OF_JOB, *_steps(1, 1.2, 1.4)),
+            "not slow enough": (*_OF_JOB, *_steps(1, 1, SLOW_RANK_RATIO - 0.01)),
+            "slow beside the quickest alone": (*_OF_JOB, *_steps(1, 1.2, 1.7)),
+            "no steps": _OF_JOB,
+        },
+        about=_THE_LAST,
         says="2.00",
     ),
     "PfidRankMissing": Trial(
@@ -193,5 +257,6 @@ OF_JOBS: Final[Mapping[str, Trial]] = {
         },
         about={"job_id": "7", "instance": None},
         says="3",
+        due_s=_SEEN_FOR_S,
     ),
 }

@@ -1,6 +1,7 @@
 """Prometheus's own tools take what is printed, and decide what fires."""
 
 import json
+import re
 import subprocess
 from dataclasses import replace
 
@@ -25,6 +26,7 @@ from pfid.domain.outcome import Outcome
 from pfid.monitoring import rule_file
 from pfid.monitoring.dashboard import dashboard_text
 from pfid.monitoring.dashboard_source import build
+from pfid.monitoring.own_rules import WORKER_ENDS
 from pfid.monitoring.rule import Alert, Recorded, alerts
 from pfid.monitoring.rule_file import EVERY, rule_groups
 from pfid.monitoring.series_rules import ALWAYS, IF_ASKED
@@ -235,7 +237,7 @@ BREAKS = {
     "never": lambda r: replace(r, expr=f"({r.expr}) > 1e30"),
     "always": lambda r: replace(r, expr="vector(1)"),
     "misspelt": lambda r: replace(r, expr=r.expr + ' or pfid_ready{chek="x"}'),
-    "too_late": lambda r: replace(r, for_s=r.for_s + 36_000),
+    "too_late": lambda r: replace(r, for_s=r.for_s + 180),
     "too_early": lambda r: replace(r, for_s=0),
     "too_low": lambda r: replace(r, severity="other"),
     "other_words": lambda r: replace(r, description=r.description + "?"),
@@ -286,6 +288,73 @@ def test_every_condition_of_an_alert_straight_from_series_is_tried(field):
     spoil = changed(lambda r: replace(r, expr=r.expr.replace(field, other)), "pfid-series")
     assert concerned
     assert {r.check for r in own_alerts(spoil, concerned) if not r.ok} == concerned
+
+
+NUMBER = re.compile(r"(?<!pfid_build_info offset )(?<![\w:.])\d+(?:\.\d+)?(?![\d.])")
+LIMITED = {
+    "PfidGpuHeldIdle",
+    "PfidGpuHeldIdleUnknown",
+    "PfidGpuTemperatureHigh",
+    "PfidLoopStalled",
+    "PfidNotificationsFailing",
+    "PfidPluginWorkerEnds",
+    "PfidRankSlow",
+    "PfidRestarting",
+    "PfidRunHostMemoryHigh",
+    "PfidSamplerStale",
+    "PfidSelftestFailed",
+    "PfidSelftestOverdue",
+}
+"""Every one with a limit, and of those about counters one of each window: they are made alike.
+
+When a box was first seen has no tenth: an alert waits longer than that for its `for`.
+"""
+
+
+def moved(limit, share):
+    """A limit a tenth away; of what is counted the next number."""
+    if limit == f"{WORKER_ENDS}.5":
+        return str(float(limit) + (1 if share > 1 else -1))
+    if "." in limit:
+        return f"{float(limit) * share:g}"
+    return str(int(limit) + max(int(int(limit) * 0.1), 1) * (1 if share > 1 else -1))
+
+
+def test_the_alerts_with_limits_are_those_that_are_tried(groups):
+    of_checks = {a.name for a in alerts(groups) if "check" in a.labels}
+    every = [a for a in alerts(rule_groups((), choice=EVERY)) if a.name not in of_checks]
+    limited = {a.name for a in every if re.search(r"[<>] (\d|on)", a.expr)}
+    counted = {a.name for a in every if "increase(" in a.expr}
+    assert limited - counted | {"PfidNotificationsFailing", "PfidPluginWorkerEnds"} == LIMITED
+    assert LIMITED & counted
+
+
+@pytest.mark.parametrize("share", [0.9, 1.1])
+def test_a_limit_that_is_a_tenth_away_is_noticed(share):
+    """Each number of each alert, by its place in the expression."""
+    found = [a for a in alerts(rule_groups((), choice=EVERY)) if a.name in LIMITED]
+    for place in range(max(len(NUMBER.findall(a.expr)) for a in found)):
+        concerned = {a.name for a in found if len(NUMBER.findall(a.expr)) > place}
+
+        def change(rule, place=place):
+            at = [m.span() for m in NUMBER.finditer(rule.expr)][place : place + 1]
+            for begin, end in at:
+                new = moved(rule.expr[begin:end], share)
+                return replace(rule, expr=rule.expr[:begin] + new + rule.expr[end:])
+            return rule
+
+        whole = {r.check for r in own_alerts(changed(change), concerned) if r.ok}
+        assert not whole, f"number {place} of each"
+
+
+@pytest.mark.parametrize("reason", ["hw_slowdown", "hw_thermal", "hw_power_brake", "sw_thermal"])
+def test_a_reason_that_is_misspelt_or_left_out_is_noticed(reason):
+    """By its name, and by the alert that is missing where the name is one there is."""
+    (name,) = {a.name for a in (*ALWAYS, *IF_ASKED) if reason in a.expr}
+    for other, said in ((f"{reason}s", f"no reason is ever {reason}s"), ("sw_power_cap", "exp:")):
+        spoil = changed(lambda r, o=other: replace(r, expr=r.expr.replace(reason, o)))
+        (result,) = own_alerts(spoil, {name})
+        assert said in result.problem
 
 
 @pytest.mark.parametrize("name", ["PfidSamplerStale", "PfidSelftestOverdue"])
