@@ -83,8 +83,9 @@ _OPTIONS: Final = (
         type=_words(Optimizer),
         default="adamw",
         show_default=True,
-        help="Its states.",
+        help="Its states, and what its step needs.",
     ),
+    click.option("--momentum", is_flag=True, help="SGD keeps a momentum."),
     click.option(
         "--attention",
         type=_words(AttentionKind),
@@ -158,6 +159,7 @@ def plan_of(given: dict[str, Any]) -> Plan:
         loss=Loss(given["loss"]),
         loss_chunk=given["loss_chunk"],
         optimizer=Optimizer(given["optimizer"]),
+        momentum=given["momentum"],
         attention=AttentionKind(given["attention"]),
         rank=given["rank"],
         targets=given["targets"].strip()[:500],

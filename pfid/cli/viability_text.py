@@ -94,7 +94,7 @@ def plan_text(plan: Plan) -> str:
             f"{plan.micro_batch} x {plan.sequence} tokens",
             "checkpointing" if plan.checkpointing else "no checkpointing",
             loss,
-            plan.optimizer.value,
+            plan.optimizer.value + (" with momentum" if plan.momentum else ""),
             plan.attention.value,
             f"packing {plan.packing.value}" if plan.packing is not Packing.NONE else "",
             {True: "padded", False: "unpadded", None: ""}[plan.padded],

@@ -58,6 +58,7 @@ class Plan:
         loss: how the loss head computes.
         loss_chunk: positions whose logits stand at once in a chunked loss.
         optimizer: whose states.
+        momentum: whether SGD keeps a momentum of every parameter.
         attention: which implementation.
         rank: of the adapters.
         targets: modules that get adapters: ``all-linear`` or names; "" if nobody says.
@@ -83,6 +84,7 @@ class Plan:
     loss: Loss = Loss.CHUNKED
     loss_chunk: int = 1024
     optimizer: Optimizer = Optimizer.ADAMW
+    momentum: bool = False
     attention: AttentionKind = AttentionKind.SDPA
     rank: int = 16
     targets: str = ""

@@ -14,12 +14,23 @@ DTYPE_BYTES: Final = {"float32": 4, "bfloat16": 2, "float16": 2, "float64": 8}
 STATES: Final[Mapping[Optimizer, Bytes]] = {
     Optimizer.ADAMW: exactly(2.0),
     Optimizer.LION: exactly(1.0),
-    Optimizer.SGD: Bytes(0.0, 1.0),
+    Optimizer.SGD: NOTHING,
     Optimizer.ADAFACTOR: Bytes(0.0, 0.01),
 }
-"""Copies of the trained parameters that an optimizer keeps, in their own data type."""
+"""Copies of the trained parameters that an optimizer keeps, in their own data type; SGD one more
+where it has a momentum."""
 EIGHT_BIT: Final = 2.03
 """Bytes a parameter of Adam's states in eight bits, block constants included."""
+IN_FULL: Final = 8.0
+"""The same of an embedding, whose states Trainer has bitsandbytes keep in float32."""
+SINGLE_STEP: Final[Mapping[Optimizer, Bytes]] = {
+    Optimizer.LION: Bytes(0.0, 2.0),
+    Optimizer.ADAFACTOR: exactly(2.0),
+}
+"""Copies of the largest tensor while an optimizer steps tensor by tensor: Lion none in the kernel
+of bitsandbytes, two as published; transformers' Adafactor two, beside a weight and a gradient in
+float32 where they are in less. Eight-bit Adam and SGD make none."""
+STEPPING: Final = frozenset({Optimizer.ADAMW, *SINGLE_STEP})
 FOUR_BIT: Final = Bytes(0.516, 0.5625)
 """Bytes a parameter of NF4 with and without double quantisation (bitsandbytes)."""
 
@@ -65,9 +76,9 @@ def resident(
             weights=held,
             trained=trained,
             gradients=held,
-            states=_states(plan, trained, each),
+            states=_states(plan, trained, each) + _embedded(parameters, plan),
             adapter=NOTHING,
-            temporaries=Bytes(0, held.high),
+            temporaries=_temporaries(shape, parameters, plan, held),
         )
     trained = adapter_parameters(shape, plan.rank)
     least = HALF if plan.float32 is False else FLOAT
@@ -79,14 +90,49 @@ def resident(
         gradients=Bytes(least * trained, FLOAT * trained),
         states=_states(plan, trained, FLOAT),
         adapter=Bytes(least * trained, FLOAT * trained),
-        temporaries=Bytes(0, FLOAT * trained),
+        temporaries=Bytes(0, FLOAT * trained) if plan.optimizer in STEPPING else NOTHING,
     )
+
+
+def _temporaries(shape: ModelShape, parameters: Parameters, plan: Plan, held: Bytes) -> Bytes:
+    """Of a full training's step.
+
+    Torch's AdamW copies nothing where it is fused (Trainer's default), and takes the roots of all
+    second moments at once with foreach (torch's own default on CUDA).
+    """
+    if plan.optimizer is Optimizer.ADAMW:
+        return Bytes(0, held.high)
+    copies = SINGLE_STEP.get(plan.optimizer, NOTHING)
+    each = FLOAT if plan.float32 else DTYPE_BYTES.get(shape.dtype, HALF)
+    if plan.optimizer is Optimizer.ADAFACTOR and each < FLOAT:
+        copies, each = copies + exactly(2.0), FLOAT
+    least, most = parameters.embedding, _largest(shape, parameters)
+    return Bytes(copies.low * each * least, copies.high * each * most)
+
+
+def _largest(shape: ModelShape, parameters: Parameters) -> int:
+    """Elements of the largest tensor: the embedding, or the fused gates of one layer's experts."""
+    fused = (
+        (2 if feed.gated else 1) * feed.experts * feed.expert * shape.hidden
+        for feed in (layer.feed for layer in set(shape.layers))
+    )
+    return max(parameters.embedding, *fused)
+
+
+def _embedded(parameters: Parameters, plan: Plan) -> Bytes:
+    """What an eight-bit optimizer keeps more of an embedding."""
+    if plan.optimizer is not Optimizer.ADAMW_8BIT:
+        return NOTHING
+    return exactly((IN_FULL - EIGHT_BIT) * parameters.embedding)
 
 
 def _states(plan: Plan, trained: int, each: int) -> Bytes:
     if plan.optimizer is Optimizer.ADAMW_8BIT:
         return exactly(EIGHT_BIT * trained)
-    high = STATES[plan.optimizer].times(each * trained)
+    copies = STATES[plan.optimizer]
+    if plan.optimizer is Optimizer.SGD and plan.momentum:
+        copies = exactly(1.0)
+    high = copies.times(each * trained)
     half = plan.method is not Method.FULL and plan.float32 is False
     return Bytes(high.low / 2 if half else high.low, high.high)
 

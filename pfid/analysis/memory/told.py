@@ -6,12 +6,20 @@ from pfid.analysis.memory.account import Account
 from pfid.analysis.memory.peak import GIB
 from pfid.analysis.memory.room import Room
 from pfid.domain.model import FUSING
-from pfid.domain.training_plan import Method
+from pfid.domain.training_plan import Method, Optimizer
 
 _KERNELS: Final = {
     True: "of fused kernels, which the training interpreter has",
     False: "of code without fused kernels, which the training interpreter lacks",
     None: "of both with fused kernels and without: --python names the interpreter that decides",
+}
+_OPTIMIZERS: Final = {
+    Optimizer.SGD: "SGD is counted without weight decay, which copies every gradient",
+    Optimizer.LION: "Lion's momentum is counted in the parameters' own type: bitsandbytes' with 32 "
+    "bits keeps float32",
+    Optimizer.ADAFACTOR: "Adafactor is counted as transformers writes it; torch's own takes less",
+    Optimizer.ADAMW_8BIT: "states of the embedding are counted in float32, as Trainer has "
+    "bitsandbytes keep them",
 }
 
 Figures = dict[str, tuple[float | None, str]]
@@ -57,6 +65,10 @@ def lines_of(room: Room) -> tuple[str, ...]:
         )
     if room.plan.method is not Method.FULL and room.plan.float32 is None:
         said.append("adapters are counted in float32, as PEFT makes them: --bfloat16 if autocast")
+    if room.plan.optimizer is Optimizer.SGD and not room.plan.momentum:
+        said.append("SGD is counted without a momentum: --momentum if it keeps one")
+    if room.plan.optimizer in _OPTIMIZERS:
+        said.append(_OPTIMIZERS[room.plan.optimizer])
     if room.plan.masked and room.plan.padded is None and room.plan.micro_batch > 1:
         said.append("rows are counted as padded, with a mask for every layer: --unpadded if not")
     if shape.count(*FUSING):

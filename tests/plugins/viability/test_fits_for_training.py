@@ -103,6 +103,34 @@ def test_the_bounds_that_are_reported_are_narrow_enough_to_decide(
         assert half <= max(0.15 * (low + half), 0.5 * GIB), (rows, sequence)
 
 
+@pytest.mark.parametrize("checkpointing", [True, False])
+@pytest.mark.parametrize("momentum", [True, False])
+@pytest.mark.parametrize("optimizer", list(Optimizer))
+@pytest.mark.parametrize("name", REAL)
+def test_the_bounds_are_as_narrow_with_every_optimizer(name, optimizer, momentum, checkpointing):
+    plan = replace(
+        PLAN,
+        method=Method.FULL,
+        optimizer=optimizer,
+        momentum=momentum,
+        checkpointing=checkpointing,
+    )
+    figures = said(REAL[name], plan, HAS).figures
+    low, high = figures["peak_low"].value, figures["peak_high"].value
+    assert high - low <= max(0.15 * (low + high), GIB)
+
+
+def test_a_momentum_of_sgd_is_one_more_copy_of_the_weights():
+    plain = peak(method=Method.FULL, optimizer=Optimizer.SGD)
+    more = peak(method=Method.FULL, optimizer=Optimizer.SGD, momentum=True)
+    weights = said().figures["weights"].value
+    assert [b - a for a, b in zip(plain, more, strict=True)] == pytest.approx(
+        [weights] * 2, rel=1e-4
+    )
+    adam = peak(method=Method.FULL, momentum=True)
+    assert adam == peak(method=Method.FULL)
+
+
 def test_quantised_weights_are_named_in_their_format():
     verdict = said(model(replace(DENSE, quantised="MXFP4")))
     assert verdict.reason == "quantised"
