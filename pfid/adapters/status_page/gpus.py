@@ -1,6 +1,6 @@
 """The GPUs of the status page: what each is busy with, and who is on it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final
 
 from pfid.adapters.status_page.small_plot import Scale, small_plot
@@ -50,13 +50,13 @@ def _gpu(gpu: GpuView) -> tuple[Child, ...]:
         el(
             "span",
             small_plot(
-                _known(gpu.recent_utilization),
+                gpu.recent_utilization,
                 "utilisations",
                 Scale("utilisation", ".0%"),
                 at_least=1.0,
             ),
             small_plot(
-                _known(gpu.recent_power_w),
+                gpu.recent_power_w,
                 "watts",
                 Scale("power", ".0f", " W"),
                 at_least=limit_w,
@@ -94,7 +94,3 @@ def _holder(holder: HolderView) -> str:
     if holder.visible is None:
         return "a process of another namespace"
     return user if holder.visible and user else "held by no visible process"
-
-
-def _known(values: Sequence[float | None]) -> list[float]:
-    return [v for v in values if v is not None]

@@ -17,7 +17,7 @@ class Scale:
 
 
 def small_plot(
-    values: Sequence[float],
+    values: Sequence[float | None],
     said: str,
     scale: Scale,
     baseline: float | None = None,
@@ -25,9 +25,10 @@ def small_plot(
 ) -> Markup:
     """A small line, and beneath it what it shows from least to most: it has no axis."""
     drawn = sparkline(values, said, baseline, at_least)
-    if len(values) < 2:
+    known = [v for v in values if v is not None]
+    if len(known) < 2:
         return drawn
-    least, most = (format(end, scale.figure) for end in (min(values), max(values)))
+    least, most = (format(end, scale.figure) for end in (min(known), max(known)))
     ends = least if least == most else f"{least} to {most}"
     beneath = f"{scale.name} {ends}{scale.unit}".strip()
     return el("span", drawn, el("span", beneath, class_="scale"))

@@ -5,7 +5,8 @@ megabytes are much for three shapes. They take the page's own colours and need n
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 from typing import Final
 
 from pfid.formats.html.markup import Markup, el
@@ -22,29 +23,41 @@ WHOLE_FROM: Final = 1_000
 
 
 def sparkline(
-    values: Sequence[float], said: str, baseline: float | None = None, at_least: float = 0.0
+    values: Sequence[float | None],
+    said: str,
+    baseline: float | None = None,
+    at_least: float = 0.0,
 ) -> Markup:
     """A small line without axes; the baseline dashed. Scaled from 0, so that slow looks slow.
 
     Args:
-        values: oldest first.
+        values: oldest first, at even distances; the line is broken where one is None.
         said: what they are, for whoever cannot see it.
         baseline: what they are held against.
         at_least: value that the top stands for, unless one is larger.
     """
-    if len(values) < 2:
+    known = [v for v in values if v is not None]
+    if len(known) < 2:
         return el("span", "", class_="none")
-    top = max(max(*values, baseline or 0.0) * HEADROOM, at_least) or 1.0
+    top = max(max(*known, baseline or 0.0) * HEADROOM, at_least) or 1.0
 
     def y(value: float) -> str:
         return f"{HEIGHT - 1 - (HEIGHT - 2) * value / top:.1f}"
 
     step = WIDTH / (len(values) - 1)
-    points = " ".join(f"{i * step:.0f},{y(v)}" for i, v in enumerate(values))
-    line = el("polyline", points=points, class_="line")
+    placed = [None if v is None else f"{i * step:.0f},{y(v)}" for i, v in enumerate(values)]
+    lines = [el("polyline", points=" ".join(part), class_="line") for part in _unbroken(placed)]
     marks = () if baseline is None else (_across(y(baseline), WIDTH),)
-    now = f"last {len(values)} {said}, {values[-1]:.3g} now"
-    return _svg(WIDTH, HEIGHT, now, *marks, line)
+    now = f"last {len(known)} {said}, {known[-1]:.3g} now"
+    return _svg(WIDTH, HEIGHT, now, *marks, *lines)
+
+
+def _unbroken(points: Iterable[str | None]) -> Iterator[list[str]]:
+    """Points that follow each other; one that stands alone twice, so that a dot is drawn."""
+    for is_gap, part in groupby(points, lambda point: point is None):
+        if not is_gap:
+            found = [point for point in part if point is not None]
+            yield found if len(found) > 1 else found * 2
 
 
 def timeline(values: Sequence[float], unit: str, baseline: float | None = None) -> Markup:

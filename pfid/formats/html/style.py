@@ -35,7 +35,7 @@ svg{max-width:100%;height:auto;display:block}
 svg text{fill:var(--dim);font-size:11px}.wide{overflow-x:auto}
 svg.plot{min-width:520px;margin:.4rem 0}
 .scale{display:block;color:var(--dim);font-size:.75rem;white-space:nowrap}
-.line{fill:none;stroke:var(--line);stroke-width:1.5}
+.line{fill:none;stroke:var(--line);stroke-width:1.5;stroke-linecap:round}
 .baseline{stroke:var(--dim);stroke-dasharray:4 3}
 .axis{fill:none;stroke:var(--rule)}
 .bar,.dot{fill:var(--line)}.dot{opacity:.55}

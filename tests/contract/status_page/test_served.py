@@ -12,6 +12,7 @@ from pfid.domain.gpu import MigInstance
 from pfid.domain.gpu_view import WorkKind
 from pfid.domain.outcome import Outcome
 from pfid.domain.verdict import Entity, EntityKind
+from pfid.formats.html.tables import moment
 
 
 def ask(url, **headers):
@@ -108,13 +109,67 @@ def test_every_small_plot_says_what_it_shows(with_gpus):
     page = status_page(with_gpus).decode()
     for said in ("10 to 51.2 s", "utilisation 90% to 97%", "power 300 to 320 W"):
         assert f">{said}<" in page, said
-    assert page.count('class="scale"') == page.count("<polyline") >= 5
+    assert page.count('class="scale"') == page.count("<svg") >= 5
 
 
 def test_a_line_that_stays_where_it_is_says_so_once(with_gpus):
     gpu = replace(with_gpus.gpus.gpus[0], recent_utilization=(1.0, 1.0), recent_power_w=())
     page = status_page(replace(with_gpus, gpus=replace(with_gpus.gpus, gpus=(gpu,)))).decode()
     assert ">utilisation 100%<" in page
+
+
+def lines_of(page, said):
+    """For each line of a small plot: how far from its left edge each point stands."""
+    plot = next(s for s in re.findall(r"<svg.*?</svg>", page, re.DOTALL) if said in s)
+    lines = re.findall(r'points="([^"]*)"', plot)
+    return [[int(point.split(",")[0]) for point in line.split()] for line in lines]
+
+
+def test_utilisation_and_power_of_one_moment_stand_above_each_other(with_gpus):
+    """Also where one of them could not be read: the line is broken there, and nothing moves."""
+    shown = {"recent_utilization": (0.9, None, 0.97, 0.98), "recent_power_w": (1.0, 2.0, 3.0, 4.0)}
+    gpu = replace(with_gpus.gpus.gpus[0], **shown)
+    page = status_page(replace(with_gpus, gpus=replace(with_gpus.gpus, gpus=(gpu,)))).decode()
+    assert lines_of(page, "watts") == [[0, 53, 107, 160]]
+    assert lines_of(page, "utilisations") == [[0, 0], [107, 160]]
+
+
+def rows_under(page, heading):
+    """Text of the cells of the table that follows a heading."""
+    _, _, behind = page.partition(f"<h2>{heading}</h2>")
+    table = behind.partition("</table>")[0]
+    rows = re.findall(r"<tr.*?</tr>", table, re.DOTALL)
+    cells = [re.findall(r"<t[dh][^>]*>(.*?)</t[dh]>", row, re.DOTALL) for row in rows]
+    return [[re.sub(r"<[^>]*>", "", cell).strip() for cell in row] for row in cells]
+
+
+def test_each_proof_says_how_old_it_is(snapshot):
+    whole = snapshot(1)
+    ages = {"a_young": 30.0, "b_old": 3.5 * 86_400, "c_never": None}
+    gates = tuple(
+        replace(whole.gates[0], check=name, proven_at_s=None if age is None else whole.at_s - age)
+        for name, age in ages.items()
+    )
+    page = status_page(replace(whole, gates=gates)).decode()
+    head, *rows = rows_under(page, "Checks, and what proves them")
+    at = head.index("age of proof")
+    assert {row[0]: row[at] for row in rows} == {"a_young": "30 s", "b_old": "3.5 d", "c_never": ""}
+
+
+def test_the_last_changes_are_there_the_newest_first_and_no_more_than_are_read(snapshot):
+    whole = snapshot(1)
+    (change,) = whole.transitions
+    many = tuple(
+        replace(change, check=f"check_{i:02d}", at_s=whole.at_s - 60 * (40 - i)) for i in range(40)
+    )
+    page = status_page(replace(whole, transitions=many)).decode()
+    head, *rows = rows_under(page, "Last changes")
+    assert head == ["at", "about", "check", "outcome", "reason"]
+    assert [row[2] for row in rows] == [f"check_{i:02d}" for i in range(39, 14, -1)]
+    verdict = change.verdict
+    said = [change.entity.id, "check_39", verdict.outcome.value, verdict.reason]
+    assert rows[0] == [moment(whole.at_s - 60), *said]
+    assert "Nothing has changed yet." in status_page(replace(whole, transitions=())).decode()
 
 
 def test_what_fails_of_the_box_stands_before_what_passes(snapshot):

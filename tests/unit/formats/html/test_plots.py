@@ -1,6 +1,7 @@
 """Plots hold what they were given, inside their frame, whatever it is."""
 
 import re
+from itertools import pairwise
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -31,6 +32,22 @@ def test_a_larger_value_stands_higher():
 
 def test_one_value_is_no_line():
     assert "polyline" not in sparkline([1.0], "x")
+
+
+@given(st.lists(st.none() | SECONDS, max_size=64))
+def test_a_sparkline_is_broken_where_nothing_is_known_and_moves_no_value(values):
+    svg = sparkline(values, "x")
+    known = [i for i, value in enumerate(values) if value is not None]
+    if len(known) < 2:
+        assert "polyline" not in svg
+        return
+    lines = [e for e in ET.fromstring(svg).iter() if e.tag == "polyline"]
+    drawn = [[float(p.split(",")[0]) for p in line.get("points").split()] for line in lines]
+    step = WIDTH / (len(values) - 1)
+    assert {x for line in drawn for x in line} == {float(f"{i * step:.0f}") for i in known}
+    gaps = sum(later - earlier > 1 for earlier, later in pairwise(known))
+    assert len(drawn) == gaps + 1
+    assert all(len(line) > 1 for line in drawn), "a point alone is drawn as a dot"
 
 
 @given(st.lists(SECONDS, min_size=2, max_size=5_000))
