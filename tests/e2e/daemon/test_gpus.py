@@ -191,6 +191,29 @@ def test_what_a_gpu_did_for_a_run_outlives_restarts_and_the_run(watched):
     watched.kill(9)
     watched.start()
     assert _past(watched, 4) == ended, "nor is it lost with the daemon"
+    reported(watched, ended)
+
+
+def reported(box, past):
+    """A report of the run has the card's own plot of what was stored, in a file of its own."""
+    out = box.folder / "report.html"
+    command = (sys.executable, "-P", "-m", "pfid", "report", "train-1", "--html", str(out))
+    done = subprocess.run(command, env=box.environ, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    page, pairs = out.read_text(), len(past["power_w"])
+    kept = f"{pairs} of {past['seen']} samples, evenly spread, of the whole card."
+    for said in (
+        "GPU 0: NVIDIA H200",
+        past["uuid"],
+        "power limit then",
+        "700 W",
+        f"Utilisation against power while the run was on it: {kept}",
+    ):
+        assert said in page, said
+    assert uuid(1) not in page, "it was never on the other one"
+    behind = page[page.index("Utilisation against power") :]
+    assert 'class="plot"' in behind or behind.count("<circle") >= pairs
+    assert "GPU 0" not in page.partition("GPU 0: NVIDIA H200")[2], "once"
 
 
 def _past(box, seen):
