@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
-from pfid.analysis.kernel_table import OUTSIDE, KernelTable, in_order
+from pfid.analysis.kernel_table import KernelTable, in_order
 from pfid.domain.trace_rows import StepWindow
 
 LOW_CLOSURE: Final = 0.60
@@ -64,7 +64,7 @@ def close(
     if windows:
         bounds = (windows[0].start_ns, max(window.end_ns for window in windows))
         if not table.steps_late:
-            total_ns = sum(ns for (step, _), ns in table.step_ns.items() if step != OUTSIDE)
+            total_ns = table.begun_ns
         return _closure(table, WallSource.STEPS, bounds[1] - bounds[0], total_ns, bounds)
     return _closure(table, WallSource.SPAN, table.span[1] - table.span[0], total_ns, table.span)
 

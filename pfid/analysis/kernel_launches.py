@@ -122,6 +122,13 @@ def meet(expectation: Expectation, table: KernelTable, steps: tuple[int, ...]) -
     if not steps or table.steps_late:
         why = "the trace has no ProfilerStep# rows" if not steps else "its steps are told too late"
         return Met(expectation=expectation, outcome=Outcome.UNKNOWN, counts=(), why=why)
+    unplaced = sum(table.unplaced.get(index, 0) for index in wanted)
+    if unplaced:
+        why = (
+            f"{unplaced:,} of these launches ran behind the last step, and the trace does not hold"
+            " the calls that tell their step"
+        )
+        return Met(expectation=expectation, outcome=Outcome.UNKNOWN, counts=(), why=why)
     counts = dict.fromkeys(steps, 0)
     for (step, kernel), calls in table.step_calls.items():
         if step != OUTSIDE and kernel in wanted:

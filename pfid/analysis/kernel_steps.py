@@ -1,4 +1,7 @@
-"""Device time by ``ProfilerStep#N``: a row belongs to the step in which it begins."""
+"""Device time by ``ProfilerStep#N``: a row belongs to the step that launched it.
+
+Where the trace does not hold the call that did, to the step in which it begins.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,7 +13,11 @@ from pfid.domain.trace_rows import StepWindow
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepDeviceTime:
-    """One step; ``wall_ns`` reaches to the begin of the next one."""
+    """One step; ``wall_ns`` reaches to the begin of the next one.
+
+    Calls, sum and classes are of what the step launched, whenever it ran; ``union_ns`` is how long
+    the device was busy while the step lasted, with whatever it was given.
+    """
 
     number: int
     wall_ns: int
@@ -30,7 +37,7 @@ def by_step(table: KernelTable, steps: Iterable[StepWindow]) -> tuple[StepDevice
 
 
 def outside(table: KernelTable) -> tuple[int, int]:
-    """Return calls and nanoseconds of the rows that begin in no step."""
+    """Return calls and nanoseconds of the rows that belong to no step."""
     return (
         sum(calls for (step, _), calls in table.step_calls.items() if step == OUTSIDE),
         sum(ns for (step, _), ns in table.step_ns.items() if step == OUTSIDE),

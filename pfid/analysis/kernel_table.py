@@ -3,6 +3,10 @@
 Everything is exact in nanoseconds. Rows are folded in blocks, so memory follows the kernels and
 the gaps between rows, not the rows; p50 is exact to a million distinct durations and more (see
 ``kernel_durations``).
+
+A row belongs to the step that launched it, where the trace holds the call that did: a host that
+runs ahead is a step or more before its device. Rows whose call is missing are given to the step in
+which they begin; those that begin behind the last step may be of any, and are counted.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -21,7 +25,10 @@ Ints = NDArray[np.int64]
 FOLD_ROWS: Final = 1 << 18
 EXACT_DURATIONS: Final = 1_000_000
 OUTSIDE: Final = -1
-"""Step number of rows that begin before the first step or behind the last."""
+"""Step number of rows launched before the first step or behind the last, or begun there."""
+WAITING_ROWS: Final = 1 << 19
+"""So many rows wait for calls that stand behind them in the file."""
+_UNKNOWN: Final = -(2**63)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -35,6 +42,52 @@ class KernelTally:
     min_ns: int = 2**63 - 1
     max_ns: int = 0
     durations: DurationCounts
+
+
+@dataclass(frozen=True, slots=True)
+class _Placing:
+    """Rows on their way to a step, in columns."""
+
+    starts: Ints
+    durations: Ints
+    kernels: Ints
+    launches: Ints
+
+    def only(self, mask: NDArray[np.bool_]) -> "_Placing":
+        """Return some of them."""
+        columns = (self.starts, self.durations, self.kernels, self.launches)
+        return _Placing(*(column[mask] for column in columns))
+
+
+class _Calls:
+    """When calls of the runtime were made, by their correlation."""
+
+    def __init__(self) -> None:
+        self._waiting: list[tuple[Ints, Ints]] = []
+        self._known = np.zeros(0, dtype=np.int64)
+        self._made_ns = np.zeros(0, dtype=np.int64)
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def add(self, rows: DeviceRows) -> None:
+        """Take the calls of a block."""
+        if len(rows.call):
+            self._waiting.append((np.asarray(rows.call), np.asarray(rows.call_ns)))
+
+    def made(self, launches: Ints) -> Ints:
+        """Return when each was made, ``_UNKNOWN`` where the trace does not tell."""
+        if self._waiting:
+            known = np.concatenate([self._known, *(one for one, _ in self._waiting)])
+            made = np.concatenate([self._made_ns, *(two for _, two in self._waiting)])
+            self._waiting.clear()
+            order = np.argsort(known, kind="stable")
+            self._known, self._made_ns = known[order], made[order]
+        if not len(self._known):
+            return np.full(len(launches), _UNKNOWN, dtype=np.int64)
+        at = np.minimum(np.searchsorted(self._known, launches), len(self._known) - 1)
+        found: Ints = np.where(self._known[at] == launches, self._made_ns[at], _UNKNOWN)
+        return found
 
 
 class KernelTable:
@@ -54,6 +107,10 @@ class KernelTable:
         self.step_ns: dict[tuple[int, int], int] = {}
         self.folded_steps: set[int] | None = None
         self.steps_late = False
+        self.begun_ns = 0
+        self.unplaced: dict[int, int] = {}
+        self._calls = _Calls()
+        self._without_call: list[_Placing] = []
         self.twins = 0
         self.twin_example: str | None = None
         self.kernel_span: tuple[int, int] | None = None
@@ -61,6 +118,7 @@ class KernelTable:
 
     def add(self, rows: DeviceRows, steps: Mapping[int, StepWindow]) -> None:
         """Take rows, and the steps known by now."""
+        self._calls.add(rows)
         if len(rows):
             self._waiting.append(rows)
             self._waiting_rows += len(rows)
@@ -72,6 +130,9 @@ class KernelTable:
         """Fold what waits; ``steps`` are all there are."""
         self._steps = steps
         self._fold()
+        waiting, self._without_call = self._without_call, []
+        for one in waiting:
+            self._assign(one, self._calls.made(one.launches))
 
     @property
     def used(self) -> list[KernelTally]:
@@ -85,11 +146,16 @@ class KernelTable:
             return
         starts, durations = _joined(blocks, "start_ns"), _joined(blocks, "duration_ns")
         kernels, tracks = _joined(blocks, "kernel"), _joined(blocks, "track")
+        launched = [
+            np.asarray(block.launch) if len(block.launch) else np.zeros(len(block), dtype=np.int64)
+            for block in blocks
+        ]
         blocks.clear()
         self._name_new_kernels()
         self._count(kernels, durations)
         self._cover(starts, starts + durations, kernels, tracks)
-        self._assign(starts, durations, kernels)
+        launches = np.concatenate(launched)
+        self._place(_Placing(starts, durations, kernels, launches))
         self._find_twins(starts, durations, kernels, tracks)
         self._bound()
 
@@ -128,8 +194,19 @@ class KernelTable:
         if only.any():
             self.kernel_span = _widened(self.kernel_span, starts[only], ends[only])
 
-    def _assign(self, starts: Ints, durations: Ints, kernels: Ints) -> None:
-        """Give each row to the step in which it begins."""
+    def _place(self, rows: "_Placing") -> None:
+        """Give rows to steps now, but those whose call may stand further behind in the file."""
+        made = self._calls.made(rows.launches)
+        later = (made == _UNKNOWN) & (rows.launches > 0)
+        room = WAITING_ROWS - sum(len(one.starts) for one in self._without_call)
+        if len(self._calls) and later.any() and np.count_nonzero(later) <= room:
+            self._without_call.append(rows.only(later))
+            rows, made = rows.only(~later), made[~later]
+        self._assign(rows, made)
+
+    def _assign(self, rows: "_Placing", made: Ints) -> None:
+        """Give each row to the step in which it was launched, or in which it begins."""
+        starts, durations, kernels = rows.starts, rows.durations, rows.kernels
         windows = in_order(self._steps.values())
         numbers = {window.number for window in windows}
         if self.folded_steps is not None and numbers != self.folded_steps:
@@ -138,8 +215,14 @@ class KernelTable:
         if not windows:
             return
         begins = np.array([window.start_ns for window in windows], dtype=np.int64)
-        at = np.searchsorted(begins, starts, side="right") - 1
-        at[starts >= windows[-1].end_ns] = OUTSIDE
+        end_ns = windows[-1].end_ns
+        self.begun_ns += int(durations[(starts >= begins[0]) & (starts < end_ns)].sum())
+        unplaced = kernels[(made == _UNKNOWN) & (starts >= end_ns)]
+        for kernel, calls in zip(*np.unique(unplaced, return_counts=True), strict=True):
+            self.unplaced[int(kernel)] = self.unplaced.get(int(kernel), 0) + int(calls)
+        when = np.where(made == _UNKNOWN, starts, made)
+        at = np.searchsorted(begins, when, side="right") - 1
+        at[when >= end_ns] = OUTSIDE
         width = len(self.tallies)
         cells = (at + 1) * width + kernels
         used, inverse, counts = np.unique(cells, return_inverse=True, return_counts=True)

@@ -167,7 +167,16 @@ def _closure(facts: Facts) -> Iterator[Note]:
         )
     calls, ns = outside(table)
     if calls:
-        yield "outside_steps", f"{calls:,} rows ({_ms(ns)}) begin in no step"
+        yield "outside_steps", f"{calls:,} rows ({_ms(ns)}) belong to no step"
+    unplaced = sum(facts.read.table.unplaced.values())
+    if unplaced:
+        yield (
+            "steps_unsure",
+            (
+                f"{unplaced:,} rows ran behind the last step, and the trace does not hold the calls"
+                " that tell their step: what is said by step may be too low"
+            ),
+        )
 
 
 def _communication(facts: Facts) -> Iterator[Note]:

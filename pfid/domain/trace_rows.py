@@ -32,12 +32,19 @@ class DeviceRows:
         duration_ns: at least 0.
         kernel: index into the trace's kernels.
         track: index into the trace's tracks.
+        launch: correlation of the call that launched it, 0 where the trace tells none; as long as
+            the others, or empty.
+        call: correlations of calls of the runtime, in columns of their own.
+        call_ns: when each of them was made.
     """
 
     start_ns: "array[int]" = field(default_factory=lambda: array("q"))
     duration_ns: "array[int]" = field(default_factory=lambda: array("q"))
     kernel: "array[int]" = field(default_factory=lambda: array("I"))
     track: "array[int]" = field(default_factory=lambda: array("I"))
+    launch: "array[int]" = field(default_factory=lambda: array("q"))
+    call: "array[int]" = field(default_factory=lambda: array("q"))
+    call_ns: "array[int]" = field(default_factory=lambda: array("q"))
 
     def __len__(self) -> int:
         """Count rows."""

@@ -17,7 +17,15 @@ from pfid.formats.trace.key_averages import read_averages
 from pfid.formats.trace.malformed import Malformed
 from pfid.formats.trace.reader import TraceReader, Way
 
-CATEGORIES = ("kernel", "gpu_memcpy", "gpu_memset", "cpu_op", "user_annotation", "ac2g")
+CATEGORIES = (
+    "kernel",
+    "gpu_memcpy",
+    "gpu_memset",
+    "cpu_op",
+    "user_annotation",
+    "ac2g",
+    "cuda_runtime",
+)
 NAMES = st.one_of(
     st.sampled_from(
         [
@@ -39,7 +47,7 @@ TIMES = st.one_of(
     st.sampled_from(["0", "1.5", "2.25000001", "1e3", "-4.000", "1e400", "9" * 30]),
 )
 ARGUMENTS = st.dictionaries(
-    st.sampled_from(["kernel", "stream", "cat", "name", "gpu_memory", "x"]),
+    st.sampled_from(["kernel", "stream", "cat", "correlation", "correlation", "x"]),
     st.one_of(st.integers(), st.text(max_size=6), st.sampled_from(["kernel", "gpu_memcpy"])),
     max_size=3,
 )
@@ -98,12 +106,13 @@ def read(raw, portions, head_events=3):
     rows += [reader.feed(raw[at:]), reader.finish()]
     names = reader.collected.names
     return reader, sorted(
-        (s, d, names.kernels[k].name, names.kernels[k].category.value, names.tracks[t].stream)
+        (s, d, names.kernels[k].name, names.kernels[k].category.value, names.tracks[t].stream, c)
         for block in rows
-        for s, d, k, t in zip(
-            block.start_ns, block.duration_ns, block.kernel, block.track, strict=True
+        for s, d, k, t, c in zip(
+            *(block.start_ns, block.duration_ns, block.kernel, block.track, block.launch),
+            strict=True,
         )
-    )
+    ) + sorted(call for block in rows for call in zip(block.call, block.call_ns, strict=True))
 
 
 def found(raw, portions, head_events=3):
@@ -197,13 +206,13 @@ def test_no_damage_raises(raw, damages, portions):
     for at, junk in damages:
         raw = raw[:at] + junk + raw[at + len(junk) :]
     reader, rows = read(raw, portions)
-    assert len(rows) == reader.collected.device_rows
+    assert sum(len(row) > 2 for row in rows) == reader.collected.device_rows
 
 
 @given(st.binary(max_size=300), PORTIONS)
 def test_no_bytes_raise(raw, portions):
     reader, rows = read(raw, portions)
-    assert len(rows) == reader.collected.device_rows
+    assert sum(len(row) > 2 for row in rows) == reader.collected.device_rows
 
 
 @given(st.text(max_size=200))

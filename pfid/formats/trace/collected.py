@@ -36,13 +36,16 @@ OPERATORS: Final = frozenset(
 
 SDPA's unfused way launches what eager attention launches: only the host tells them apart.
 """
+CALLS: Final = frozenset({"cuda_runtime", "cuda_driver", "xpu_runtime", "privateuse1_runtime"})
+"""Categories of the calls that launch device rows, each under the correlation of its row."""
+MAX_CORRELATION: Final = 2**62
 HOST_CATEGORIES: Final = frozenset(
     {"cpu_op", "user_annotation", "python_function", "cpu_instant_event", "fwdbwd", "overhead"}
 )
 """Categories that torch's profiler writes without any GPU."""
 _STEP_DIGITS: Final = 16
-Row = tuple[int, int, bytes, bytes]
-"""Kernel, track, ts and dur; the last two as written."""
+Row = tuple[int, int, bytes, bytes, int]
+"""Kernel, track, ts and dur as written, and the correlation."""
 
 
 class Collected:
@@ -75,7 +78,10 @@ class Collected:
             return
         if category in CATEGORIES:
             place = self.place(category, name, event.get("pid"), event.get("tid"))
-            self._add_row(*place, event.get("ts"), event.get("dur"))
+            launch = correlation_of(event.get("args"))
+            self._add_row(*place, event.get("ts"), event.get("dur"), launch)
+        elif category in CALLS:
+            self._add_call(correlation_of(event.get("args")), number_to_ns(event.get("ts")))
         elif category == "user_annotation" and name.startswith(STEP):
             self._add_step(name, event.get("ts"), event.get("dur"))
         else:
@@ -95,24 +101,37 @@ class Collected:
         """Take rows whose kernel and track are known."""
         if not rows:
             return
-        kernels, tracks, starts, durations = zip(*rows, strict=True)
+        kernels, tracks, starts, durations, launches = zip(*rows, strict=True)
         starts_ns, durations_ns = column_to_ns(starts), column_to_ns(durations)
         if not _times(starts_ns) or not _durations(durations_ns):
-            for kernel, track, start, duration in rows:
-                self._add_row(kernel, track, number_in(start), number_in(duration))
+            for kernel, track, start, duration, launch in rows:
+                self._add_row(kernel, track, number_in(start), number_in(duration), launch)
             return
         columns = self._rows
         columns.start_ns.extend(starts_ns)
         columns.duration_ns.extend(durations_ns)
         columns.kernel.extend(kernels)
         columns.track.extend(tracks)
+        columns.launch.extend(launches)
         self.device_rows += len(rows)
+
+    def add_calls(self, correlations: Sequence[int], starts: Sequence[bytes]) -> None:
+        """Take calls of the runtime, their times as written."""
+        for one in zip(correlations, column_to_ns(starts), strict=True):
+            self._add_call(*one)
+
+    def _add_call(self, correlation: int, start_ns: int | None) -> None:
+        if correlation and start_ns is not None:
+            self._rows.call.append(correlation)
+            self._rows.call_ns.append(start_ns)
 
     def add_step(self, name: str, start: bytes, duration: bytes) -> None:
         """Take a step's window, its times as written."""
         self._add_step(name, number_in(start), number_in(duration))
 
-    def _add_row(self, kernel: int, track: int, start: object, duration: object) -> None:
+    def _add_row(
+        self, kernel: int, track: int, start: object, duration: object, launch: int
+    ) -> None:
         start_ns, duration_ns = number_to_ns(start), number_to_ns(duration)
         if start_ns is None or duration_ns is None or not 0 <= duration_ns <= MAX_DURATION_NS:
             why = why_no_times(start, duration)
@@ -123,6 +142,7 @@ class Collected:
         rows.duration_ns.append(duration_ns)
         rows.kernel.append(kernel)
         rows.track.append(track)
+        rows.launch.append(launch)
         self.device_rows += 1
 
     def _add_step(self, name: str, start: object, duration: object) -> None:
@@ -161,6 +181,16 @@ def _times(column: Sequence[int | None]) -> TypeGuard[Sequence[int]]:
 
 def _durations(column: Sequence[int | None]) -> TypeGuard[Sequence[int]]:
     return _times(column) and min(column) >= 0 and max(column) <= MAX_DURATION_NS
+
+
+def correlation_of(arguments: object) -> int:
+    """Return the correlation that a record's arguments tell, 0 where they tell none."""
+    return correlation(arguments.get("correlation")) if isinstance(arguments, dict) else 0
+
+
+def correlation(value: object) -> int:
+    """Return what is a correlation, 0 for everything else."""
+    return value if type(value) is int and 0 < value < MAX_CORRELATION else 0
 
 
 def place_text(value: object) -> str:

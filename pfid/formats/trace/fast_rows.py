@@ -9,11 +9,19 @@ stand elsewhere, the segment is no list of objects, and is refused too.
 import re
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
-from pfid.formats.trace.collected import CATEGORIES, OPERATORS, STEP, Collected, Row
+from pfid.formats.trace.collected import (
+    CALLS,
+    CATEGORIES,
+    OPERATORS,
+    STEP,
+    Collected,
+    Row,
+    correlation,
+)
 from pfid.formats.trace.malformed import ZEROED
 
 _DIGITS: Final = b"0123456789.-,"
@@ -23,6 +31,10 @@ _SEPARATING: Final = b" \t\r\n,"
 
 
 _MISSING: Final = msgspec.Raw(b"null")
+
+
+class _Arguments(msgspec.Struct, gc=False):
+    correlation: Any = None
 
 
 class _Event(msgspec.Struct, gc=False):
@@ -35,6 +47,7 @@ class _Event(msgspec.Struct, gc=False):
     tid: int | str | None = None
     ts: msgspec.Raw = _MISSING
     dur: msgspec.Raw = _MISSING
+    args: _Arguments | None = None
 
 
 _EVENTS: Final = msgspec.json.Decoder(list[_Event])
@@ -94,9 +107,13 @@ class FastRows:
         rows = [one for cat in CATEGORIES if cat in kinds for one in _spans(kinds[cat])]
         annotations = _spans(kinds.get("user_annotation", []))
         steps = [one for one in annotations if one.name and one.name.startswith(STEP)]
-        if not (_plain_times(rows) and _plain_times(steps)):
+        calls = [one for cat in CALLS if cat in kinds for one in _spans(kinds[cat])]
+        if not (_plain_times(rows) and _plain_times(steps) and _plain_times(calls)):
             return False
         self._into.add_rows(self._placed(rows))
+        if calls:
+            begun = [bytes(one.ts) for one in calls]
+            self._into.add_calls([_correlation(one) for one in calls], begun)
         for one in steps:
             self._into.add_step(one.name or "", bytes(one.ts), bytes(one.dur))
         for one in kinds.get("cpu_op", ()):
@@ -113,7 +130,7 @@ class FastRows:
             place = known.get(key)
             if place is None:
                 place = known[key] = self._into.place(*key)
-            placed.append((*place, bytes(one.ts), bytes(one.dur)))
+            placed.append((*place, bytes(one.ts), bytes(one.dur), _correlation(one)))
         return placed
 
 
@@ -135,6 +152,10 @@ def _decoded(segment: bytes, end: int) -> list[_Event] | None:
         return _EVENTS.decode(again)
     except (msgspec.DecodeError, RecursionError):
         return None
+
+
+def _correlation(event: _Event) -> int:
+    return correlation(event.args.correlation) if event.args is not None else 0
 
 
 def _spans(events: list[_Event]) -> list[_Event]:

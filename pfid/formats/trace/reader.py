@@ -189,11 +189,11 @@ def _same(one: Collected, other: Collected) -> bool:
     return same and one.steps == other.steps and one.operators == other.operators
 
 
-def _rows(collected: Collected) -> list[tuple[int, int, str, str, Track]]:
+def _rows(collected: Collected) -> list[tuple[int, int, int, str, str, Track]]:
     names, rows = collected.names, collected.take_rows()
-    columns = zip(rows.start_ns, rows.duration_ns, rows.kernel, rows.track, strict=True)
+    columns = (rows.start_ns, rows.duration_ns, rows.launch, rows.kernel, rows.track)
     return [
-        (start, duration, names.kernels[kernel].category.value, names.kernels[kernel].name, track)
-        for start, duration, kernel, index in columns
+        (start, duration, launch, names.kernels[one].category.value, names.kernels[one].name, track)
+        for start, duration, launch, one, index in zip(*columns, strict=True)
         for track in [names.tracks[index]]
     ]

@@ -148,6 +148,66 @@ def test_by_step_a_row_belongs_where_it_begins():
     assert outside(found) == (1, 7)
 
 
+def ahead(monkeypatch, calls, *, fold, more=()):
+    """Four rows of 80 ns launched at 10, 20, 110 and 120, in two steps, on a device that lags."""
+    monkeypatch.setattr(kernel_table, "FOLD_ROWS", fold)
+    names = TraceNames(kernels=[KernelKey(DeviceCategory.KERNEL, "gemm")], tracks=[Track("0", "7")])
+    found = KernelTable(names, lambda key: KINDS[key.name])
+    made = {1: 10, 2: 20, 3: 110, 4: 120}
+    told, later = (
+        DeviceRows(call=array("q", some), call_ns=array("q", [made[one] for one in some]))
+        for some in (calls, more)
+    )
+    rows = [
+        DeviceRows(
+            start_ns=array("q", [10 + 80 * n]),
+            duration_ns=array("q", [80]),
+            kernel=array("I", [0]),
+            track=array("I", [0]),
+            launch=array("q", [n + 1]),
+        )
+        for n in range(4)
+    ]
+    for block in (told, *rows, later):
+        found.add(block, STEPS)
+    found.finish(STEPS)
+    return found
+
+
+@pytest.mark.parametrize("fold", [1, 10**6])
+def test_a_row_belongs_to_the_step_that_launched_it_however_late_it_runs(monkeypatch, fold):
+    found = ahead(monkeypatch, [3, 1, 4, 2], fold=fold)
+    first, second = by_step(found, STEPS.values())
+    assert (first.calls, first.sum_ns, second.calls, second.sum_ns) == (2, 160, 2, 160)
+    assert (first.union_ns, second.union_ns) == (90, 100)
+    assert outside(found) == (0, 0)
+    expected = Expectation(pattern="x", matches=lambda _: True, calls=2, per_step=True)
+    assert meet(expected, found, (1, 2)).outcome is Outcome.PASS
+    closure = close(found, STEPS.values())
+    assert (closure.sum_share, closure.union_share) == (240 / 200, 190 / 200)
+
+
+def test_a_call_may_stand_behind_its_row_in_the_file(monkeypatch):
+    found = ahead(monkeypatch, [1, 2, 3], fold=1, more=[4])
+    assert [one.calls for one in by_step(found, STEPS.values())] == [2, 2]
+    assert not found.unplaced
+
+
+def test_rows_behind_the_last_step_whose_calls_are_missing_leave_steps_unknown():
+    steps = {1: StepWindow(1, 0, 90), 2: StepWindow(2, 90, 150)}
+    found = table(
+        ("gemm", 10, 60), ("gemm", 70, 60), ("soft", 130, 5), ("gemm", 190, 9), steps=steps
+    )
+    assert found.unplaced == {list(KINDS).index("gemm"): 1}
+    one = Expectation(pattern="x", matches=lambda name: name == "gemm", calls=1, per_step=True)
+    assert meet(one, found, (1, 2)).outcome is Outcome.UNKNOWN
+    assert "behind the last step" in meet(one, found, (1, 2)).why
+    other = Expectation(pattern="x", matches=lambda name: name == "soft", calls=1, per_step=True)
+    assert meet(other, found, (1, 2)).outcome is Outcome.FAIL
+    before = table(("gemm", -9, 5), ("gemm", 10, 60), steps=steps)
+    assert not before.unplaced
+
+
 def test_steps_told_after_rows_were_folded_are_not_guessed(monkeypatch):
     monkeypatch.setattr(kernel_table, "FOLD_ROWS", 1)
     names = TraceNames(kernels=[KernelKey(DeviceCategory.KERNEL, "gemm")], tracks=[Track("0", "7")])

@@ -160,6 +160,44 @@ def test_expected_launches_decide_the_exit(trace, expect, code, outcome):
     assert [one["outcome"] for one in body["expectations"]] == [outcome]
 
 
+def launched_ahead():
+    """Two launches a step of 100 us, each of a kernel of 60 us: the device lags behind the host."""
+    found = steps(0, 100)
+    for n, made in enumerate((10, 20, 110, 120)):
+        call = row("cudaLaunchKernel", made, 2, cat="cuda_runtime")
+        kernel = row(FMHA, 30 + 60 * n, 60)
+        found += [dict(one, args={"correlation": 7 + n}) for one in (call, kernel)]
+    return found
+
+
+def test_launches_are_counted_in_the_step_that_made_them(trace):
+    body, notes = report(trace(*launched_ahead()), "--expect", "fmha=2 per step")
+    (met,) = body["expectations"]
+    assert not {"steps_unsure", "outside_steps"} & set(notes)
+    assert (met["outcome"], met["counts"]) == ("pass", [2, 2])
+
+
+def test_a_host_that_runs_ahead_changes_no_figure_of_a_step(trace):
+    ahead = trace(*launched_ahead(), name="ahead.json")
+    in_time = [row(FMHA, n, 60) for n in (0, 30, 100, 130)]
+    found = json.loads(run("diff", "--json", trace(*steps(0, 100), *in_time), ahead).stdout)
+    assert found["per_step"]
+    assert found["kernels"][0]["calls"] == [2, 2]
+    assert found["kernels"][0]["delta_us"] == 0
+
+
+def test_steps_that_cannot_be_told_apart_are_not_compared_and_it_is_said(trace):
+    blind = [one for one in launched_ahead() if one["cat"] != "cuda_runtime"]
+    ahead = trace(*blind, name="ahead.json")
+    found = json.loads(run("diff", "--json", trace(*launched_ahead()), ahead).stdout)
+    assert not found["per_step"]
+    assert [note["code"] for note in found["notes"]] == ["steps_unsure"]
+    assert found["kernels"][0]["calls"] == [4, 4]
+    said, notes = report(ahead, "--expect", "fmha=2 per step", code=3)
+    assert said["expectations"][0]["outcome"] == "unknown"
+    assert "steps_unsure" in notes
+
+
 def test_an_expectation_per_step_without_steps_cannot_be_judged(trace):
     body, _ = report("--expect", "gemm=1 per step", trace(row(GEMM, 0, 5)), code=3)
     assert body["expectations"][0]["outcome"] == "unknown"
