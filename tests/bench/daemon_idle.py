@@ -24,6 +24,7 @@ WATCHED_S = 60.0
 QUIET_S = 45.0
 """An idle run has been silent for a while."""
 IDLE_PERCENT, DAEMON_MB, TOGETHER_MB, SCRAPE_MS, READY_S = 0.6, 45.0, 65.0, 5.0, 1.5
+READER = "log reader"
 TREE = f"for i in {{1..{PROCESSES - 1}}}; do sleep 3600 & done; wait"
 
 
@@ -45,7 +46,7 @@ def main() -> int:
             time.sleep(QUIET_S)
             pids = {"daemon": daemon.process.pid}
             for pid in children(daemon.process.pid):
-                pids["log reader"] = pid
+                pids[_named(pid)] = pid
             shown = _figures(pids, url, seconds)
             held = _held(daemon)
         peer = _peer(seconds)
@@ -57,11 +58,16 @@ def main() -> int:
     for what, (cpu, rss, scrape_ms, size) in {**shown, **peer}.items():
         scrape = f"{scrape_ms:11.1f}{size:9}" if size else ""
         print(f"{what:34}{cpu:12.2f}{rss:9.1f}{scrape}")
-    return _held_against(shown, ready_s)
+    return held_against(shown, ready_s, held)
 
 
-def _held_against(shown: dict[str, tuple[float, float, float, int]], ready_s: float) -> int:
+def held_against(
+    shown: dict[str, tuple[float, float, float, int]], ready_s: float, processes: int
+) -> int:
+    """Hold what is promised of daemon and log reader; the exit status."""
     limits = Limits()
+    limits.true("a log reader was measured", f"pfid {READER}" in shown)
+    limits.at_least("processes held", processes, RUNS * PROCESSES)
     cpu, rss, scrape_ms, _ = shown["pfid together"]
     limits.at_most("together, a core", cpu, IDLE_PERCENT, "%")
     limits.at_most("together, RSS", rss, TOGETHER_MB, "MB")
@@ -69,6 +75,13 @@ def _held_against(shown: dict[str, tuple[float, float, float, int]], ready_s: fl
     limits.at_most("scrape, median", scrape_ms, SCRAPE_MS, "ms")
     limits.at_most("socket answers", ready_s, READY_S, "s")
     return limits.status()
+
+
+def _named(pid: int) -> str:
+    """Say what a child of the daemon is; each counts."""
+    words = Path(f"/proc/{pid}/cmdline").read_bytes().decode().split("\0")
+    module = next((word for word in words if word.startswith("pfid.workers.")), "child")
+    return READER if module == "pfid.workers.log_reader" else f"{module} {pid}"
 
 
 def _held(daemon: ScratchDaemon) -> int:
@@ -117,11 +130,21 @@ def _peer(seconds: float):
         stderr=subprocess.DEVNULL,
     )
     try:
-        time.sleep(2)
+        _listening(port)
         rows = _figures({"exporter": exporter.pid}, f"http://127.0.0.1:{port}/metrics", seconds)
         return {"prometheus-process-exporter": rows["pfid together"]}
     finally:
         end([exporter])
+
+
+def _listening(port: int) -> None:
+    until_s = time.monotonic() + 60
+    while time.monotonic() < until_s:
+        with socket.socket() as tried:
+            if not tried.connect_ex(("127.0.0.1", port)):
+                return
+        time.sleep(0.1)
+    raise SystemExit("prometheus-process-exporter does not listen: no figure to compare with")
 
 
 def _end_trees(parents) -> None:
