@@ -78,10 +78,11 @@ def _chosen(file: Path | None) -> Path | None:
 
 
 def _of_checks(config: Config) -> tuple[str, ...]:
-    """What only the checks themselves can say: unknown names and limits."""
+    """What only the checks themselves can say: unknown names, and limits that they fail under."""
+    from pfid.bootstrap.provable_limits import unprovable_limits
     from pfid.host.configured_checks import problems_of_checks
 
-    return problems_of_checks(config)
+    return problems_of_checks(config) or unprovable_limits(config)
 
 
 def _defaults(config: Config) -> list[str]:

@@ -99,7 +99,8 @@ def configured(limits: T, values: Mapping[str, float]) -> T:
     """Return ``limits`` with values from configuration.
 
     Raises:
-        CheckDefinitionError: for a name that is no limit, or a fraction where whole numbers go.
+        CheckDefinitionError: for a name that is no limit, a fraction where whole numbers go, or a
+            value below 0 where the default is not.
     """
     known = {f.name: getattr(limits, f.name) for f in fields(limits)}  # type: ignore[arg-type]
     unknown = sorted(set(values) - set(known))
@@ -113,6 +114,8 @@ def configured(limits: T, values: Mapping[str, float]) -> T:
 def _like(default: float, name: str, value: float) -> float:
     if not math.isfinite(value):
         raise CheckDefinitionError(f"limit {name} is {value}, which is no number to hold against")
+    if default >= 0 > value:
+        raise CheckDefinitionError(f"limit {name} is {value:g}; it must not be below 0")
     if not isinstance(default, int):
         return float(value)
     if value != int(value):

@@ -44,6 +44,27 @@ def test_checks_and_limits_nobody_has_are_named_with_what_is_near(run):
     assert "checks.run_stalled.limits.zzz: no such limit" in err
 
 
+@pytest.mark.parametrize(
+    ("limit", "value", "said"),
+    [
+        ("run_stalled.limits.train_s", "-5", "it must not be below 0"),
+        ("run_stalled.limits.factor", "0", "does not move when shifted"),
+        ("loss_not_finite.limits.bad", "-3", "it must not be below 0"),
+        ("loss_not_finite.limits", "{ bad = 0 }", "it cannot be proven under these: control"),
+    ],
+)
+def test_limits_that_no_check_can_keep_are_named(run, limit, value, said):
+    code, out, err = run(f"checks.{limit} = {value}", "check")
+    assert (code, out) == (2, "")
+    assert f"checks.{limit}: " in err
+    assert said in err
+
+
+def test_limits_under_which_a_check_is_proven_are_good(run):
+    text = "checks.run_stalled.limits.train_s = 700\nchecks.loss_not_finite.limits.bad = 5\n"
+    assert run(text, "check")[0] == 0
+
+
 def test_json_is_one_object_either_way(run):
     code, out, _ = run("a = 1", "check", "--json")
     printed = json.loads(out)
