@@ -4,12 +4,15 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from pfid.analysis.kernel_closure import LOW_CLOSURE
+from pfid.analysis.kernel_durations import DurationCounts
+from pfid.analysis.kernel_table import KernelTally
 from pfid.analysis.nd_accounting import account
+from pfid.cli.kernel_notes import Note, generation_notes, generations_json, kind_notes
 from pfid.cli.nd_options import nd_json
-from pfid.cli.trace_notes import Note
 from pfid.cli.trace_reading import TEXT_MAX_BYTES, ReadAverages
 from pfid.cli.trace_report import Asked, capability_text, identity_json, us
 from pfid.domain.kernel import KernelClass, KernelIdentity
+from pfid.formats.kernel_names.capability import Device
 from pfid.formats.kernel_names.identity import identify
 from pfid.formats.trace.key_averages import (
     ROUNDING_SHARE,
@@ -28,6 +31,8 @@ def report_of_averages(read: ReadAverages, asked: Asked) -> dict[str, Any]:
     table = read.averages
     rows = sorted(table.device, key=lambda row: -row.self_device_ns)
     named = [(row, identify(key_of(row))) for row in rows]
+    used = [_tally(*one) for one in named]
+    device = Device(capability=asked.capability, amd=any(one.amd for _, one in named))
     total_ns = sum(row.self_device_ns for row in rows)
     wall_ns = asked.wall_ns
     share = total_ns / wall_ns if wall_ns and rows else None
@@ -46,7 +51,7 @@ def report_of_averages(read: ReadAverages, asked: Asked) -> dict[str, Any]:
         "wall_source": "given" if wall_ns else None,
         "classes": _classes(named, total_ns),
         "communication": None,
-        "generations": [],
+        "generations": generations_json(used),
         "kernels": [_kernel(row, one, total_ns) for row, one in named],
         "steps": [],
         "launches": None,
@@ -66,7 +71,9 @@ def report_of_averages(read: ReadAverages, asked: Asked) -> dict[str, Any]:
         else {"total": flops, "per_second": flops / (wall_ns / 1e9) if wall_ns else None},
         **_accounting(asked),
         "reading": None,
-        "notes": [{"code": code, "text": text} for code, text in _all_notes(read, share)],
+        "notes": [
+            {"code": code, "text": text} for code, text in _all_notes(read, share, device, used)
+        ],
     }
 
 
@@ -124,8 +131,24 @@ def _footer_notes(table: Averages) -> Iterator[Note]:
         yield "footer_differs", f"the rows shown are {share:.1%} of the total below the table"
 
 
-def _all_notes(read: ReadAverages, share: float | None) -> Iterator[Note]:
+def _tally(row: AverageRow, identity: KernelIdentity) -> KernelTally:
+    """Put a row as the kernel that it sums up, without its durations."""
+    return KernelTally(
+        key=key_of(row),
+        identity=identity,
+        calls=row.calls,
+        total_ns=row.self_device_ns,
+        durations=DurationCounts(),
+    )
+
+
+def _all_notes(
+    read: ReadAverages, share: float | None, device: Device, used: list[KernelTally]
+) -> Iterator[Note]:
     yield from _notes(read.averages, share)
+    if used:
+        yield from generation_notes(device, used)
+        yield from kind_notes(used)
     if read.clipped:
         size = f"{TEXT_MAX_BYTES >> 20} MiB"
         yield "clipped", f"the text was read up to {size}; tables behind that are not shown"
@@ -164,10 +187,4 @@ def _notes(table: Averages, share: float | None) -> Iterator[Note]:
         yield "sum_over_wall", f"rows sum to {share:.1%} of the wall clock given"
     if share is not None and share < LOW_CLOSURE:
         yield "low_closure", f"device rows cover {share:.1%} of the wall clock, below 60%"
-    cut_ns = sum(r.self_device_ns for r in table.device if identify(key_of(r)).truncated)
-    if cut_ns:
-        yield (
-            "names_cut",
-            f"names of {cut_ns / total_ns:.1%} of device time are cut off: generation unknown",
-        )
     yield "averages_only", "a table of averages tells no least, p50, most, union or steps"

@@ -2,25 +2,19 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from pfid.analysis.flag_taken import FlagTaken
 from pfid.analysis.kernel_closure import LOW_CLOSURE, Closure, WallSource
-from pfid.analysis.kernel_decomposition import Hidden, by_generation
+from pfid.analysis.kernel_decomposition import Hidden
 from pfid.analysis.kernel_launches import Attention, Experts, Launches
 from pfid.analysis.kernel_steps import outside
-from pfid.analysis.kernel_table import KernelTally
+from pfid.cli.kernel_notes import Note, generation_notes, kind_notes
 from pfid.cli.trace_provenance import Bound, provenance_notes
 from pfid.cli.trace_reading import ReadTrace
 from pfid.domain.kernel import KernelClass
 from pfid.formats.kernel_names.capability import Device
 from pfid.formats.trace.collected import HOST_CATEGORIES
 from pfid.formats.trace.malformed import Malformed
-
-Note = tuple[str, str]
-WORTH_SAYING: Final = 0.01
-"""Share of device time below which a generation or a tier is not worth a sentence."""
-MAJOR: Final = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,8 +40,8 @@ def notes(facts: Facts) -> Iterator[Note]:
         return
     yield from _closure(facts)
     yield from _communication(facts)
-    yield from _generations(facts)
-    yield from _kinds(facts)
+    yield from generation_notes(facts.device, facts.read.table.used)
+    yield from kind_notes(facts.read.table.used)
     yield from _flags(facts)
 
 
@@ -201,57 +195,6 @@ def _communication(facts: Facts) -> Iterator[Note]:
         )
 
 
-def _generations(facts: Facts) -> Iterator[Note]:
-    device = facts.device
-    if device.amd:
-        yield "generation_not_applicable", "AMD: kernel names carry no generation; unknown"
-        return
-    if device.capability is None:
-        yield (
-            "capability_unknown",
-            "the trace does not tell the device's compute capability; --capability X.Y does",
-        )
-        return
-    for one in by_generation(facts.read.table.used):
-        older = one.generation is not None and one.generation // MAJOR < device.capability // MAJOR
-        if older and one.share >= WORTH_SAYING:
-            yield (
-                "older_generation",
-                (
-                    f"sm{one.generation} kernels on sm_{device.capability}: {one.share:.1%} of"
-                    f" device time ({', '.join(one.families)}); {_newer(known=one.newer_known)}"
-                ),
-            )
-
-
-def _newer(*, known: bool | None) -> str:
-    if known is None:
-        return "whether newer ones exist is not known; it can be deliberate"
-    if known:
-        return "newer ones exist for some of them; it can be deliberate all the same"
-    return "no newer one exists for this family in torch 2.14.1"
-
-
-def _kinds(facts: Facts) -> Iterator[Note]:
-    used = facts.read.table.used
-    total_ns = sum(tally.total_ns for tally in used) or 1
-    simt = _share([t for t in used if t.identity.simt_f32 or _scudnn(t)], total_ns)
-    if simt >= WORTH_SAYING:
-        yield "f32_cores", f"{simt:.1%} of device time is FP32 matrix work without tensor cores"
-    slow = _share([tally for tally in used if tally.identity.tier == "gmem"], total_ns)
-    if slow >= WORTH_SAYING:
-        yield (
-            "slow_tier",
-            (
-                f"{slow:.1%} of device time is mem-efficient attention's gmem tier, its fallback"
-                " through global memory"
-            ),
-        )
-    cut = _share([tally for tally in used if tally.identity.truncated], total_ns)
-    if cut:
-        yield "names_cut", f"names of {cut:.1%} of device time are cut off: generation unknown"
-
-
 def _flags(facts: Facts) -> Iterator[Note]:
     launches = facts.launches
     if launches.experts is Experts.FALLBACK:
@@ -277,14 +220,6 @@ def _flags(facts: Facts) -> Iterator[Note]:
                 " flag that it may not have been launched with; --run RUN binds it"
             ),
         )
-
-
-def _scudnn(tally: KernelTally) -> bool:
-    return "scudnn" in tally.key.name
-
-
-def _share(tallies: list[KernelTally], total_ns: int) -> float:
-    return sum(tally.total_ns for tally in tallies) / total_ns
 
 
 def _ms(ns: float) -> str:

@@ -8,13 +8,13 @@ from pfid.analysis.flag_taken import FLAGS
 from pfid.analysis.kernel_closure import Closure, close
 from pfid.analysis.kernel_decomposition import (
     by_class,
-    by_generation,
     hidden_communication,
 )
 from pfid.analysis.kernel_durations import VALUE_ERROR
 from pfid.analysis.kernel_launches import Expectation, Met, count_launches, meet
 from pfid.analysis.kernel_steps import by_step
 from pfid.analysis.kernel_table import KernelTally, in_order
+from pfid.cli.kernel_notes import generation_text, generations_json
 from pfid.cli.nd_options import nd_json
 from pfid.cli.trace_accounting import StepWork, accounted
 from pfid.cli.trace_notes import Facts, notes
@@ -102,16 +102,7 @@ def report_of(read: ReadTrace, asked: Asked) -> dict[str, Any]:
             "beside_compute_us": us(hidden.beside_compute_ns),
             "exposed_us": us(hidden.exposed_ns),
         },
-        "generations": [
-            {
-                "generation": generation_text(one.generation),
-                "sum_us": us(one.sum_ns),
-                "share": one.share,
-                "families": one.families,
-                "newer_known": one.newer_known,
-            }
-            for one in by_generation(used)
-        ],
+        "generations": generations_json(used),
         "kernels": [kernel_json(tally, total_ns) for tally in used],
         "steps": _steps(read),
         "launches": {
@@ -166,11 +157,6 @@ def identity_json(identity: KernelIdentity) -> dict[str, Any]:
         "tier": identity.tier,
         "dtype": identity.dtype,
     }
-
-
-def generation_text(generation: int | None) -> str | None:
-    """Return ``sm80``."""
-    return None if generation is None else f"sm{generation}"
 
 
 def capability_text(capability: int | None) -> str | None:

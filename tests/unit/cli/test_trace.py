@@ -359,6 +359,13 @@ def test_a_table_of_averages_is_read_and_its_double_count_named(tmp_path):
     assert f"aten::_efficient_attention_forward = {FMHA}" in notes["double_count"]
     assert "25.0%" in notes["names_cut"]
     assert body["kernels"][0]["min_us"] is None
+    assert "capability_unknown" in notes
+    (old, unknown) = report("--capability", "12.0", path)[0]["generations"]
+    assert (old["generation"], old["sum_us"], unknown["generation"]) == ("sm80", 60_000, None)
+    notes = report("--capability", "12.0", path)[1]
+    assert "sm80 kernels on sm_120: 75.0% of device time" in notes["older_generation"]
+    assert "75.0% of device time" in notes["slow_tier"]
+    assert "older_generation" not in report("--capability", "8.0", path)[1]
 
 
 CONFIG = {
