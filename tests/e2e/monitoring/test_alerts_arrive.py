@@ -88,8 +88,14 @@ def test_a_killed_training_reaches_alertmanager_and_leaves_it_when_relaunched(
 
     silenced_by_a_stall(box, servers)
 
+    told = servers.receiver
+    box.until("somebody is told", lambda: told.of("PfidRunGone"), 30)
+    (still,) = servers.alerts("PfidRunGone")
+    assert still["labels"] == labels, "the relaunch alone ends it"
+    assert set(told.of("PfidRunGone")) == {"firing"}
     launch(box, training)
     box.until("it is resolved", lambda: not alive(servers), 60)
+    box.until("that is told", lambda: told.of("PfidRunGone")[-1] == "resolved", 60)
     assert len(box.run_ids()) == 2
 
 
