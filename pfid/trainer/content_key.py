@@ -10,11 +10,23 @@ import hashlib
 import json
 import math
 import os
+import re
 from typing import Any, Dict, Iterable, Mapping, Optional, Union
 
 _CHUNK_BYTES = 1024 * 1024
 _PATH_MAX_CHARS = 4096
 _FORMAT = "pfid-cache-key-1"
+_PATH = re.compile(
+    r"(?!\w+://)("
+    r"(~|\.{1,2})/\S*"
+    r"|/[^\s/{<]+/\S*"
+    r"|[A-Za-z]:\\\S*"
+    r"|[^\s{<]*\.(jinja2?|j2|jsonl?|txt|ya?ml|toml|csv|tsv|parquet|arrow|np[yz])"
+    r")"
+)
+"""How nobody writes anything but a path: that it is not there from this folder makes it no text."""
+_NAMED_FILE = re.compile(r"[^\s{<]*[/\\][^\s{<]*")
+"""No template either has a slash and neither a space nor a brace."""
 
 File = Union[str, "os.PathLike[str]", bytes, None]
 
@@ -41,7 +53,8 @@ def cache_key(
 
     Raises:
         TypeError: for what has no one text (an object, a set), or is a path where content belongs.
-        ValueError: for a text that names an existing file or folder, a NaN, a bad version.
+        ValueError: for a text that names an existing file or folder, or is written like the path
+            of one that another machine may have, a NaN, a bad version.
         OSError: if a file cannot be read, or changes while it is.
     """
     if isinstance(encode_version, bool) or not isinstance(encode_version, int):
@@ -51,6 +64,8 @@ def cache_key(
     if unknown:
         raise ValueError(f"paths_as_names speaks of {', '.join(unknown)}, not among the values")
     _refuse_path("chat_template", chat_template)
+    if chat_template and _NAMED_FILE.fullmatch(chat_template):
+        raise ValueError(_like_a_path("chat_template", chat_template))
     parts = {
         "format": _FORMAT,
         "encode_version": encode_version,
@@ -129,6 +144,15 @@ def _refuse_path(where: str, text: Optional[str]) -> None:
             f"{where} names something that exists on disk: {text!r}. A path stays the same when "
             "the file is edited; give its content (in `files`), or list it in paths_as_names"
         )
+    if _PATH.fullmatch(text):
+        raise ValueError(_like_a_path(where, text))
+
+
+def _like_a_path(where: str, text: str) -> str:
+    return (
+        f"{where} is written like a path: {text!r}, wherever it lies. A path stays the same when "
+        "the file is edited; give its content (in `files`), or list it in paths_as_names"
+    )
 
 
 def _name(name: Any) -> str:

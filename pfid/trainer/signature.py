@@ -7,9 +7,24 @@ nothing but the standard library, and no other file of pfid.
 
 import dataclasses
 import inspect
-from typing import Any, Callable, Dict, List, Mapping, Set, Tuple
+import re
+import types
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    List,
+    Mapping,
+    Set,
+    Tuple,
+    Union,
+    get_args,
+    get_origin,
+)
 
 _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+_UNIONS = (Union, getattr(types, "UnionType", Union))
+_UNION_TEXT = re.compile(r"(\w+\.)*(Optional|Union)(?=\[)")
 _ALIAS_CELLS = ("old_name", "new_name")
 _SUCCESSORS: Mapping[str, Tuple[str, ...]] = {
     "warmup_ratio": ("warmup_steps",),
@@ -211,13 +226,25 @@ def _help_of(target: Callable[..., Any], name: str) -> str:
 
 def _of_another_type(parameter: inspect.Parameter, value: Any) -> str:
     """A text where a truth value goes is true, whatever it says; a fraction is cut to whole."""
-    wanted = parameter.annotation
-    plain = wanted if isinstance(wanted, str) else getattr(wanted, "__name__", "")
+    plain = _only_type(parameter.annotation)
     if plain == "bool" and isinstance(value, str):
         return f"the text {value!r} is true where a truth value is meant"
     if plain == "int" and isinstance(value, float) and not isinstance(value, bool):
-        return f"{value!r} is no whole number" if value != int(value) else ""
+        return "" if value.is_integer() else f"{value!r} is no whole number"
     return ""
+
+
+def _only_type(annotation: Any) -> str:
+    """The name of the one type that goes there, None beside it or not; "" for any other."""
+    if isinstance(annotation, str):
+        text = _UNION_TEXT.sub("", annotation.replace(" ", ""))
+        names = re.split(r"[|,]", text.replace("[", "").replace("]", ""))
+    elif get_origin(annotation) in _UNIONS:
+        names = [getattr(each, "__name__", "?") for each in get_args(annotation)]
+    else:
+        names = [getattr(annotation, "__name__", "")]
+    left = [name for name in names if name not in {"None", "NoneType"}]
+    return left[0] if len(left) == 1 else ""
 
 
 def _nearest(name: str, known: Mapping[str, Any]) -> str:

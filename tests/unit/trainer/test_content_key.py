@@ -98,6 +98,44 @@ def test_a_path_where_content_belongs_is_refused(tmp_path):
         key(values={"mask": Path("nowhere")})
 
 
+PATHS = [
+    "/data/masks/run2.json",
+    "masks/run2.jsonl",
+    "./mask",
+    "../x",
+    "~/mask",
+    "C:\\\\m",
+    "a.txt",
+]
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_a_path_is_one_though_nothing_lies_there_from_this_folder(path):
+    with pytest.raises(ValueError, match=r"values\['mask'\] is written like a path"):
+        key(values={"mask": path})
+    with pytest.raises(ValueError, match="chat_template is written like a path"):
+        key(chat_template=path)
+    assert key(values={"mask": path}, paths_as_names=["mask"]) != key()
+
+
+@pytest.mark.parametrize("path", ["templates/chatml.jinja", "templates/chatml", "chatml.j2"])
+def test_a_template_is_its_text_and_no_path_of_it(path):
+    with pytest.raises(ValueError, match="chat_template is written like a path"):
+        key(chat_template=path)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "org/model-7B", "v1.2", "/no_think", "adamw_torch", "https://host/a.json", "a / b", "",
+        "<|im_start|>/x.txt", "see a.txt", "1/2",
+    ],
+)  # fmt: skip
+def test_what_is_no_path_is_a_value(text):
+    assert key(values={"x": text}) != key()
+    assert key(chat_template="{{ a }}/b.txt") != key(chat_template="{{ a }}/c.txt")
+
+
 def test_a_folder_may_be_a_name_if_that_is_said(tmp_path):
     values = {"base": str(tmp_path), "revision": "abc"}
     assert key(values=values, paths_as_names=["base"]) != key()

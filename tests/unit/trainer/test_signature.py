@@ -1,7 +1,9 @@
 """Is an argument that nobody takes named, and one that is taken left alone?"""
 
 import functools
+import typing
 from dataclasses import InitVar, dataclass, field
+from typing import Optional, Union
 
 import pytest
 from hypothesis import given
@@ -77,6 +79,47 @@ def test_a_text_that_is_true_and_a_fraction_that_is_cut_are_said():
     assert accepts(Arguments, {"fp16": "false"}).changed[0][0] == "fp16"
     assert accepts(Arguments, {"seed": 1.5}).changed[0][0] == "seed"
     assert accepts(Arguments, {"seed": 1.0, "fp16": True}).ok
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "Optional[{}]",
+        "typing.Union[{}, None]",
+        "{} | None",
+        "None | {}",
+        "Union[None, Optional[{}]]",
+    ],
+)
+@pytest.mark.parametrize("written", [True, False], ids=["as text", "as it is"])
+def test_a_type_that_may_be_none_is_that_type(form, written):
+    names = {"Optional": Optional, "typing": typing, "Union": Union}
+    whole, truth, either = (form.format(name) for name in ("int", "bool", "Union[int, float]"))
+    if not written:
+        whole, truth, either = (eval(text, names) for text in (whole, truth, either))
+
+    def takes(n, ok, x):
+        raise NotImplementedError
+
+    takes.__annotations__ = {"n": whole, "ok": truth, "x": either}
+    wrong = {"n": 0.5, "ok": "false", "x": 0.5}
+    assert [name for name, _ in accepts(takes, wrong).changed] == ["n", "ok"]
+    assert accepts(takes, {"n": None, "ok": None, "x": None}).ok
+    assert accepts(takes, {"n": 2.0, "ok": True, "x": 1}).ok
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf")])
+def test_what_is_no_finite_number_is_no_whole_one(number):
+    assert accepts(Arguments, {"seed": number}).changed[0][0] == "seed"
+
+
+@pytest.mark.parametrize("text", ["bool | str", "Literal['false'] | None", "list[bool]", "object"])
+def test_a_text_goes_where_more_than_a_truth_value_does(text):
+    def takes(x):
+        raise NotImplementedError
+
+    takes.__annotations__ = {"x": text}
+    assert accepts(takes, {"x": "false"}).ok
 
 
 def test_kwargs_swallow_without_a_word():
