@@ -229,10 +229,12 @@ class LogReader:
 
     def _beat(self) -> None:
         now_s = time.monotonic()
-        if now_s < self._beat_due_s or self._channel.pending_bytes:
+        if now_s < self._beat_due_s:
             return
         every_s = BEAT_POLLS * self._configure.poll_s
         self._beat_due_s = (now_s // every_s + 1) * every_s  # with the looks at quiet files
+        if self._channel.pending_bytes:  # an owner that stands still takes nothing; not due again
+            return
         backlog_bytes = sum(file.backlog_bytes for file in self._files.values())
         self._report(
             Beat(streams=len(self._files), busy_s=time.process_time(), backlog_bytes=backlog_bytes)
