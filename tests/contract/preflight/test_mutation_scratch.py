@@ -141,6 +141,34 @@ def test_the_break_is_what_the_test_sees(project, led):
     assert "one | other" in (project.folder / "src/pkg/core.py").read_text()
 
 
+GATE = """
+from train.core import merge
+
+def pytest_sessionfinish(session):
+    if {red}:
+        session.exitstatus = 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("red", "came_of_it", "why"),
+    [
+        ("merge(1, 2) != 3", MutantCame.CAUGHT, ""),
+        ("True", MutantCame.NOT_TRIED, "the runner ends red"),
+    ],
+    ids=["by the break", "always"],
+)
+def test_a_runner_that_ends_red_without_a_failed_test_has_noticed(repository, red, came_of_it, why):
+    repository.write("tests/conftest.py", GATE.format(red=red))
+    repository.write("tests/test_core.py", "def test_it():\n    pass\n")
+    repository.commit()
+    spec = SPEC.replace("src/pkg", "train").replace("tests.test_core", "tests/test_core.py")
+    project = repository.project(spec.replace("unittest", "pytest"))
+    (result,) = mutate_project(project, lambda _: None)
+    assert result.came is came_of_it
+    assert why in result.why
+
+
 def test_a_copy_that_was_installed_is_named_and_nothing_is_said_of_the_test(project):
     installed = project.site / "pkg"
     installed.mkdir()
