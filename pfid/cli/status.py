@@ -51,7 +51,7 @@ def command(ctx: click.Context, as_json: bool, everything: bool) -> None:
 
 def _exit(found: Gathered, seen: BoxReport) -> Exit:
     code = EXITS[comes_to(counting(seen.verdicts, seen.runs), seen.gates)]
-    blind = not found.sources or bool(found.problems)
+    blind = not found.sources or bool(_problems(found))
     return Exit.UNKNOWN if blind and code is Exit.OK else code
 
 
@@ -69,8 +69,14 @@ def _json(found: Gathered, seen: BoxReport) -> dict[str, object]:
             }
             for source in found.sources
         ],
-        "problems": list(found.problems),
+        "problems": _problems(found),
     }
+
+
+def _problems(found: Gathered) -> list[str]:
+    """What nobody could look at, runs that a daemon lost with its stored state among it."""
+    lost = (what for source in found.sources for what in source.snapshot.health.state_unread)
+    return [*found.problems, *(f"stored state that cannot be read: {what}" for what in lost)]
 
 
 def _print(found: Gathered, seen: BoxReport) -> None:
@@ -93,6 +99,8 @@ def _print(found: Gathered, seen: BoxReport) -> None:
             ("OUTCOME", "CHECK", "ABOUT", "REASON", "FOR", "SUMMARY"),
             [_verdict_row(verdict, now_s) for verdict in wrong],
         )
+    for lost in _problems(found)[len(found.problems) :]:
+        say(f"{lost}; a run that it was about is not watched: `pfid attach` its process")
     click.echo()
     say(_gates_line(denominator(seen.gates, seen.verdicts), found))
 

@@ -22,6 +22,8 @@ from pfid.wire.plugins import CheckInfo
 from pfid.wire.stored import Change, PutEvent, StoredEvent, pack
 
 BOX_SUBJECT: Final = "box"
+DISK: Final = "disk"
+"""What the state on disk is called among the sources of facts."""
 CHECKPOINT: Final = "checkpoint"
 """Due: write what has moved."""
 EARLIER: Final = "earlier"
@@ -139,6 +141,7 @@ class Core:
     samplers: dict[str, SamplerView] = field(default_factory=dict)
     reader_generation: int = 0
     store_problem: str = ""
+    state_unread: tuple[str, ...] = ()
     plugin_errors: dict[str, dict[str, int]] = field(default_factory=dict)
     plugin_worker_ends: dict[str, int] = field(default_factory=dict)
     detection_s: dict[str, float] = field(default_factory=dict)

@@ -9,6 +9,7 @@ import signal
 from collections.abc import Callable
 from typing import Final
 
+from pfid.daemon.core import DISK
 from pfid.daemon.due_work import DueWork
 from pfid.daemon.hooks import Came, Hooks
 from pfid.daemon.messages import (
@@ -49,8 +50,6 @@ AGAIN_AFTER_S: Final = 10.0
 """What was due and could not be done is tried again: a run is never left unjudged or unended."""
 """Work that is due is cut off after this, so that what it changed gets written."""
 IDLE_S: Final = 5.0
-DISK: Final = "disk"
-"""What the state on disk is called among the sources of facts."""
 BREATH_S: Final = 0.003
 """After news the loop rests so long at the most until they are on disk, ..."""
 ANSWER_S: Final = 0.0005

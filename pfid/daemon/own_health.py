@@ -42,6 +42,7 @@ class OwnHealth:
             config_loaded_s=self.config_loaded_s,
             config_ok=self.config_ok,
             store_problem=core.store_problem,
+            state_unread=core.state_unread,
             selftest_last_success_s=dict(core.checks.legs),
             selftest_detection_s=dict(core.detection_s),
             log_messages=dict(core.ports.log.counts),

@@ -13,7 +13,7 @@ from typing import Final, Protocol
 from pfid.analysis.gpu_past import GpuPastKeeper
 from pfid.analysis.launch_windows import LaunchWindows
 from pfid.analysis.step_statistics import StepStatistics
-from pfid.daemon.core import EARLIER, Core
+from pfid.daemon.core import DISK, EARLIER, Core
 from pfid.daemon.deaths import Deaths, unseen_death
 from pfid.daemon.handed import parse_stored_name, stored_name
 from pfid.daemon.judging import Judging
@@ -31,6 +31,8 @@ from pfid.policy.views import verdict_view
 from pfid.wire.packed_facts import pack_facts
 from pfid.wire.stored import GpuBody, StoredEvent, StoredRun, unpack
 
+UNREAD_MAX: Final = 100
+"""Things of the stored state that could not be read are shown one by one; the log has all."""
 LAUNCHER_GRACE_S: Final = 3.0
 """A launcher has so long to register again before its run ended unobserved."""
 CATCH_UP_S: Final = 3.0
@@ -111,6 +113,8 @@ class Resuming:
         self._on_disk(state.last_event_id)
         for problem in state.problems:
             core.ports.log.say("error", "stored state unreadable", problem=problem)
+            core.sampled(DISK, error=True)
+        core.state_unread = tuple(state.problems)[:UNREAD_MAX]
         for gpu in state.gpus:
             core.gpus.restore(gpu)
         self._box(state.box)

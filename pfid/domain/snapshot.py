@@ -163,6 +163,8 @@ class DaemonHealth:
         config_loaded_s: wall time of the last successful load.
         config_ok: whether the last (re)load was accepted.
         store_problem: why state cannot be written, "" while it can.
+        state_unread: what of the stored state could not be read at the start; a run among it is
+            not watched any more.
         selftest_last_success_s: wall time of the last full success, by leg.
         selftest_detection_s: from fault to verdict, event and metric, the slowest check's, by leg.
         dropped_series: series left out to bound cardinality, by family.
@@ -179,6 +181,7 @@ class DaemonHealth:
     config_loaded_s: float | None = None
     config_ok: bool = True
     store_problem: str = ""
+    state_unread: tuple[str, ...] = ()
     selftest_last_success_s: Mapping[str, float] = field(default_factory=dict)
     selftest_detection_s: Mapping[str, float] = field(default_factory=dict)
     dropped_series: Mapping[str, int] = field(default_factory=dict)

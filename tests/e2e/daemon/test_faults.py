@@ -3,9 +3,11 @@
 import os
 import signal
 import socket
+import sqlite3
 import struct
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -23,6 +25,28 @@ def test_a_corrupt_state_file_is_moved_aside_and_said(idle_box):
     assert [p.read_bytes()[:14] for p in aside] == [b"not a database"]
     child = box.child()
     assert isinstance(box.register(child.pid, "after"), Registered)
+
+
+def test_a_stored_run_that_cannot_be_read_is_said_by_status_and_counted(box):
+    assert isinstance(box.register(box.child().pid, "lost"), Registered)
+    box.kill()
+    with closing(sqlite3.connect(box.state / "pfid.sqlite")) as db, db:
+        db.execute("UPDATE runs SET body = ?", (b"\xc1 nothing that was stored",))
+    box.start()
+    said = subprocess.run(
+        [sys.executable, "-P", "-m", "pfid", "status"],
+        env=box.environ | {"COLUMNS": "300"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert said.returncode == 3
+    assert "stored state that cannot be read: run lost: " in said.stdout
+    assert "pfid attach" in said.stdout
+    snapshot = box.ask(GetSnapshot()).snapshot
+    [disk] = [source for source in snapshot["samplers"] if source["name"] == "disk"]
+    assert disk["errors"] == 1
 
 
 @pytest.mark.full
