@@ -22,6 +22,14 @@ ALL_LINEAR = "all-linear"
 NO_TARGETS = (ADAPTER, ".original_module", ".modules_to_save.")
 LINEAR = ("Linear", "Conv1D")
 WRAPPED = "base_model.model."
+HEADS = "num_attention_heads"
+NOT_DENSE = (
+    *("mamba", "ssm", "state_size", "rwkv", "recurrent", "linear_attn", "linear_attention"),
+    *("linear_num", "delta", "retention", "lightning", "lstm", "lru_", "hybrid", "hyena"),
+    *("block_type", "attn_layer", "attn_type", "layer_type", "short_conv", "shortconv"),
+)
+"""In names of configuration keys and of modules' classes: layers that are no attention, or may be
+of several types."""
 TOWERS = ("visual", "vision", "audio", "mtp")
 
 
@@ -174,17 +182,37 @@ def is_excluded(module: str, excluded: Union[str, Iterable[str]]) -> bool:
 
 
 def layer_types(model: Any) -> Optional[Dict[str, int]]:
-    """Number of layers by type, as the model's configuration lists them; None where it does not."""
+    """Number of layers by type; None where the model's configuration does not tell.
+
+    Most configurations of dense models list no types: layers with attention heads are of one type
+    where neither the configuration nor a module names anything recurrent.
+    """
     config = getattr(model, "config", None)
     text = getattr(config, "get_text_config", None)
     config = text() if callable(text) else config
-    listed = getattr(config, "layer_types", None)
+    listed = getattr(config, "layer_types", None) or getattr(config, "layers_block_type", None)
     if not listed:
-        return None
+        return dense_layers(model, config)
     found: Dict[str, int] = {}
     for one in listed:
         found[str(one)] = found.get(str(one), 0) + 1
     return found
+
+
+def dense_layers(model: Any, config: Any) -> Optional[Dict[str, int]]:
+    """Layers of a model without a list of their types, if all of them are attention's."""
+    said = getattr(config, "to_dict", None)
+    keys = said() if callable(said) else {}
+    layers, heads = (getattr(config, name, None) for name in ("num_hidden_layers", HEADS))
+    if type(layers) is not int or type(heads) is not int or layers < 1 or heads < 1:
+        return None
+    names = [str(key) for key, value in keys.items() if value is not None]
+    names += [kind.__name__ for module in model.modules() for kind in type(module).__mro__]
+    if any(word in name.lower() for name in names for word in NOT_DENSE):
+        return None
+    window = getattr(config, "sliding_window", None)
+    used = getattr(config, "use_sliding_window", True)
+    return {"sliding_attention" if window and used else "full_attention": layers}
 
 
 def _declared(target: Optional[str], model: Any) -> Union[str, List[str], None]:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from pfid.analysis.adapter_step import Shape, shape_of
 from pfid.cli.entry import main
 from pfid.cli.profile_accounting import NO_MODEL
 from pfid.probes import (
@@ -403,3 +404,45 @@ def test_a_parameter_belongs_to_what_its_adapter_adapts(name, module):
 )
 def test_towers_that_text_does_not_train_are_known_by_name(module, tower):
     assert lora_step.is_tower(module) is tower
+
+
+@pytest.mark.full
+@pytest.mark.torch
+@pytest.mark.parametrize(
+    ("name", "keys", "layers"),
+    [
+        ("LlamaConfig", {}, {"full_attention": 3}),
+        ("MistralConfig", {"sliding_window": 8}, {"sliding_attention": 3}),
+        ("MixtralConfig", {"num_local_experts": 2}, {"full_attention": 3}),
+        ("GPT2Config", {}, {"full_attention": 3}),
+        ("BambaConfig", {"attn_layer_indices": [1]}, None),
+        ("MambaConfig", {}, None),
+    ],
+)
+def test_layers_are_told_whether_or_not_a_configuration_lists_their_types(name, keys, layers):
+    torch = pytest.importorskip("torch")
+    transformers = pytest.importorskip("transformers")
+    config = getattr(transformers, name)(num_hidden_layers=3, **keys)
+    model = torch.nn.Linear(2, 2)
+    model.config = config
+    found = lora_step.layer_types(model)
+    assert found == layers or (layers is None and shape_of(found) is not Shape.DENSE)
+
+
+def test_a_module_that_is_recurrent_is_not_taken_for_attention():
+    class Config:
+        num_hidden_layers = num_attention_heads = 4
+
+    class GatedDeltaNet:
+        pass
+
+    class Model:
+        config = Config()
+        kinds = (Config,)
+
+        def modules(self):
+            return [kind() for kind in self.kinds]
+
+    assert lora_step.layer_types(Model()) == {"full_attention": 4}
+    Model.kinds = (Config, GatedDeltaNet)
+    assert lora_step.layer_types(Model()) is None
