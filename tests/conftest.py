@@ -108,7 +108,7 @@ FIRST = (
     "tests/e2e/daemon/test_deaths.py",
     "tests/contract/probes/test_mask_probe.py",
     "tests/contract/cli/test_preflight.py",
-    "tests/contract/monitoring/test_rules.py",
+    "tests/contract/monitoring/test_own_alerts.py",
     "tests/e2e/test_first_line.py",
     "tests/e2e/test_demo.py",
 )
