@@ -110,6 +110,7 @@ class FeedForward:
         gated: whether there is a gate projection (three matrices, else two).
         written_out: tensors of the inner width that the activation keeps beside its input, where
             it is no operation of its own but several in Python.
+        learned: whether the activation has a factor that trains, and keeps one more for it.
     """
 
     dense: int = 0
@@ -118,7 +119,8 @@ class FeedForward:
     expert: int = 0
     shared: int = 0
     gated: bool = True
-    written_out: int = 0
+    written_out: float = 0
+    learned: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -181,7 +181,7 @@ def _feed(feed: FeedForward, of: _Of) -> Bytes:
     Tokens of experts are gathered, and what comes out is kept for the router's weights. A router
     may make a float32 copy of its input.
     """
-    parts = (3 if feed.gated else 1) + of.trains + feed.written_out
+    parts = (3 if feed.gated else 1) + of.trains * (1 + feed.learned) + feed.written_out
     dense = exactly(of.width * parts * (feed.dense + feed.shared))
     if not feed.experts:
         return dense

@@ -1,5 +1,6 @@
 """Feed-forward of a layer: dense, experts, shared experts, and which layers have which."""
 
+from collections.abc import Mapping
 from typing import Final
 
 from pfid.domain.model import FeedForward
@@ -41,14 +42,17 @@ WIDTH = (
 )
 
 
-WRITTEN_OUT: Final = {
+WRITTEN_OUT: Final[Mapping[str, float]] = {
     "gelu_new": 3,  # half the input, the hyperbolic tangent, and one more than it
     "gelu_accurate": 3,
     "gelu_python_tanh": 3,
     "gelu_fast": 5,
     "quick_gelu": 1,
+    "xielu": 2.5,  # scaled, an exponential, and which side of zero as bytes
 }
 """Tensors that activations written out in transformers keep beside their input."""
+LEARNED: Final = ("xielu",)
+"""Those with a factor of their own, which keeps one more while it trains."""
 CLAMPED: Final = 3
 
 
@@ -63,7 +67,12 @@ def feed_of(config: Fields, hidden: int, at: int, block: str = "") -> FeedForwar
     dense = _dense(config, hidden, at)
     if not is_moe:
         shared = _sum_of(config, SHARED_WIDTH) if "num_local_experts" in config else 0
-        return FeedForward(dense=shared or dense, gated=gated, written_out=_written_out(config))
+        return FeedForward(
+            dense=shared or dense,
+            gated=gated,
+            written_out=_written_out(config),
+            learned=_activation(config) in LEARNED,
+        )
     width = _number(table, EXPERT_WIDTH, at) or _experts_of_old(config) or dense
     return FeedForward(
         dense=dense if config.flag("enable_moe_block") else 0,
@@ -73,10 +82,11 @@ def feed_of(config: Fields, hidden: int, at: int, block: str = "") -> FeedForwar
         shared=_shared(config, width),
         gated=gated,
         written_out=_written_out(config),
+        learned=_activation(config) in LEARNED,
     )
 
 
-def _written_out(config: Fields) -> int:
+def _written_out(config: Fields) -> float:
     """A gate that is clamped is written out as well: clamped, scaled, joined by a one."""
     return CLAMPED if config.has("swiglu_limit") else WRITTEN_OUT.get(_activation(config), 0)
 

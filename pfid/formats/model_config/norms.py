@@ -45,17 +45,25 @@ BY_TYPE: Final = {
             *("phi3", "granite", "granitemoe", "granitemoeshared", "granitemoehybrid", "smollm3"),
             *("seed_oss", "arcee", "cwm", "ernie4_5", "ernie4_5_moe", "glm", "solar_open"),
             *("deepseek_v2", "deepseek_v3", "bamba", "mimo_v2_flash", "internlm3", "diffllama"),
+            *("ministral", "exaone", "minicpm3", "glm4_moe_lite", "youtu"),
         ),
         _LLAMA,
     ),
     **dict.fromkeys(
-        ("qwen3", "qwen3_moe", "olmoe", "minimax_m2", "exaone_moe", "lfm2", "lfm2_moe"), _QWEN
+        (
+            *("qwen3", "qwen3_moe", "olmoe", "minimax_m2", "exaone_moe", "lfm2", "lfm2_moe"),
+            *("hunyuan_v1_dense", "apertus", "laguna"),
+        ),
+        _QWEN,
     ),
     "glm4_moe": Norms(2, 0, None, NormKind.ROUNDED),
     "glm4": Norms(4, 1, False, NormKind.ROUNDED),
     "exaone4": Norms(2, 1, True, NormKind.ROUNDED),
     "gpt_oss": Norms(2, 0, False, NormKind.WIDE),
     "gemma": Norms(2, 0, False, NormKind.WIDE),
+    "vaultgemma": Norms(2, 0, False, NormKind.WIDE),
+    "helium": Norms(2, 0, False, NormKind.WIDE),
+    "flex_olmo": Norms(2, 1, True, NormKind.WIDE),
     "gemma2": Norms(4, 1, False, NormKind.WIDE),
     "gemma3": Norms(4, 1, True, NormKind.WIDE),
     "gemma4": Norms(None, None, True, NormKind.WIDE),
@@ -67,7 +75,14 @@ BY_TYPE: Final = {
     "mamba": Norms(1, 0, None, NormKind.ROUNDED),
     "mamba2": Norms(1, 0, None, NormKind.ROUNDED),
     "nemotron_h": Norms(1, 0, False, NormKind.WIDE),
-    **dict.fromkeys(("starcoder2", "gpt2", "gpt_neo", "gpt_neox", "gpt_bigcode", "opt"), _MEANS),
+    **dict.fromkeys(
+        (
+            *("starcoder2", "gpt2", "gpt_neo", "gpt_neox", "gpt_bigcode", "opt"),
+            *("phimoe", "jais2"),
+        ),
+        _MEANS,
+    ),
+    "cohere2_moe": Norms(1, 0, False, NormKind.WRITTEN),
     "phi": Norms(1, 0, None, NormKind.SINGLE),
     "gptj": Norms(1, 0, False, NormKind.SINGLE),
     "stablelm": Norms(2, 0, None, NormKind.SINGLE),
@@ -78,13 +93,13 @@ BY_TYPE: Final = {
 
 
 def norms_of(text: Fields) -> Norms:
-    """What fields and type tell; a field goes before a type."""
+    """What fields and type tell; caps are spoken of by classes that have no norms for them."""
     kind = text.text("model_type", "norms_of").removesuffix("_text")
     known = BY_TYPE.get(kind, Norms())
     each = _by_caps(text)
     return Norms(
-        each=each or known.each,
-        behind=1 if each else known.behind,
+        each=known.each or each,
+        behind=1 if each and known.each is None else known.behind,
         heads=True if text.flag(*HEAD_NORMS) else known.heads,
         kind=known.kind,
     )

@@ -17,6 +17,8 @@ NO_CLASS = {"mistral3"}
 SMALL = {"vocab_size": 512, "pad_token_id": 0}
 HYBRID = {"layer_types": ["linear_attention", "full_attention"]}
 OWN = {
+    "hunyuan_v1_dense": {"head_dim": 128},
+    "ministral": {"head_dim": 128},
     "qwen3_5": HYBRID,
     "qwen3_5_moe": HYBRID,
     "qwen3_next": HYBRID,

@@ -34,6 +34,7 @@ ADJUSTED = [
     ("gemma4", FULL, False, SQUARE),
     ("qwen3_5", FULL, True, ROWS),
     ("mamba2", LORA, True, ROWS),
+    ("apertus", FULL, False, SQUARE),
 ]
 """Families whose measurements taught the account what modules keep."""
 HELD_OUT = [

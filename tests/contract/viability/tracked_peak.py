@@ -157,6 +157,7 @@ def families():
     }
     scan = {"mamba_n_heads": 32, "mamba_d_head": 64, "mamba_d_state": 128, "mamba_chunk_size": 64}
     return {
+        "apertus": t.ApertusConfig(**plain, **small, **wide),
         "qwen3_5": t.Qwen3_5TextConfig(
             hidden_size=2048, intermediate_size=6144, **delta, **few, **small
         ),
