@@ -15,7 +15,7 @@ from typing import Final
 
 from pfid.adapters.bounded_process import CannotStartError, run_bounded
 from pfid.adapters.figure_texts import UTF_8, Block, NoFileError, blocks, encoding_at
-from pfid.formats.figures.prefilter import prefilter
+from pfid.formats.figures.prefilter import IN_LINE, prefilter
 from pfid.formats.figures.reading import figures_in
 from pfid.formats.figures.wanted import Wanted
 from pfid.formats.linear_regex import Pattern, PatternError, compile_utf8
@@ -106,7 +106,7 @@ def search_files(
     readable = [path for path, encoding in encodings.items() if encoding]
     found.read = len(readable)
     plain = [path for path in readable if encodings[path] == UTF_8]
-    named = set(_by_ripgrep(folder, plain, pattern, environ, found))
+    named = set(_by_ripgrep(folder, plain, prefilter(wanted, by_line=True), environ, found))
     compiled, quick = re.compile(pattern), _quick(pattern)
     for path in readable:
         if path in named or encodings[path] != UTF_8:
@@ -124,7 +124,7 @@ def _look_into(
 ) -> None:
     try:
         for block in blocks(folder / path, encoding, patterns[1]):
-            for place in _places(path, block, patterns[0], wanted):
+            for place in _places(path, block, _Finder(block.text, *patterns), wanted):
                 if len(found.places) < PLACES_MAX:
                     found.places.append(place)
                 else:
@@ -186,7 +186,7 @@ def _by_ripgrep(
     if program is None or environ is None:
         return paths
     options = ["--files-with-matches", "--null", "--text", "--no-config", "--no-messages"]
-    bytewise = pattern.replace(NO_DIGIT, f"(?-u:{NO_DIGIT})")
+    bytewise = pattern.replace(IN_LINE, NO_DIGIT).replace(NO_DIGIT, f"(?-u:{NO_DIGIT})")
     for boundary in (r"\b", r"\B"):
         bytewise = bytewise.replace(boundary, f"(?-u:{boundary})", 1)
     head = [program, *options, "--no-ignore", "--hidden", "--regexp", bytewise, "--"]
@@ -224,20 +224,53 @@ def _quick(pattern: str) -> Pattern | None:
         return None
 
 
+class _Finder:
+    """Where in a text something may stand, by the quick engine if it takes the pattern."""
+
+    def __init__(self, text: str, pattern: re.Pattern[str], quick: Pattern | None) -> None:
+        self._text, self._pattern, self._quick = text, pattern, quick
+        self._data = text.encode() if quick is not None else b""
+        self._plain = len(self._data) == len(text)
+        self._letters = self._bytes = 0
+
+    def behind(self, at: int) -> tuple[int, int] | None:
+        """The next place, by its letters; ``at`` is never before the place that was found last."""
+        if self._quick is None:
+            found = self._pattern.search(self._text, at)
+            return None if found is None else found.span()
+        match = self._quick.search(self._data, self._to_byte(at))
+        if match is None:
+            return None
+        first, last = match.span()
+        if self._plain:
+            return first, last
+        self._letters += len(self._data[self._bytes : first].decode())
+        self._bytes = first
+        letters = len(self._data[first:last].decode(errors="replace"))
+        return self._letters, self._letters + letters
+
+    def _to_byte(self, at: int) -> int:
+        if self._plain:
+            return at
+        self._bytes += len(self._text[self._letters : at].encode())
+        self._letters = at
+        return self._bytes
+
+
 def _places(
-    path: str, block: Block, pattern: re.Pattern[str], wanted: Sequence[Wanted]
+    path: str, block: Block, finder: "_Finder", wanted: Sequence[Wanted]
 ) -> Iterator[Place]:
     text, seen = block.text, set[tuple[int, str]]()
     line, counted_to, headers = block.line, 0, Headers(path, text)
     at = block.above
-    while (match := pattern.search(text, at)) is not None:
-        line += text.count("\n", counted_to, match.start())
-        counted_to = match.start()
-        starts = text.rfind("\n", 0, match.start()) + 1
-        begins = max(starts, match.start() - LINE_WINDOW)
-        stops = text.find("\n", match.start())
+    while (span := finder.behind(at)) is not None:
+        line += text.count("\n", counted_to, span[0])
+        counted_to = span[0]
+        starts = text.rfind("\n", 0, span[0]) + 1
+        begins = max(starts, span[0] - LINE_WINDOW)
+        stops = text.find("\n", span[0])
         stops = len(text) if stops < 0 else stops
-        ends = min(stops, match.end() + LINE_WINDOW)
+        ends = min(stops, span[1] + LINE_WINDOW)
         at = ends if ends == stops else ends - SPELLED_CHARS  # where what was read ends
         header = headers.over(begins) if begins == starts else ""
         below = text[ends + 1 : ends + 1 + BELOW_CHARS].partition("\n")[0] if ends == stops else ""

@@ -26,6 +26,17 @@ _MULTIPLIED: Final = (0.001, 1e6)
 """Between which a number stands before a letter that multiplies it."""
 _BETWEEN_ENDS: Final = "([^0-9]{0,6}[0-9][0-9.,]*)?" + _BLANK
 """What may stand between the first number of a range and the letter behind its second."""
+IN_LINE: Final = "[^0-9\n]"
+"""What is no digit, on the line."""
+_BETWEEN: Final = (
+    f"([.,][0-9]+)?({IN_LINE}*([A-Za-z_\"'=#-]|[:;] ?)[0-9]+(\\.[0-9]+)?){{0,6}}"
+    f"([^0-9.\n]|\\.{IN_LINE}){IN_LINE}*"
+)
+"""What may stand between the ends of a range: decimals, names, tags with what they are given."""
+_POWER: Final = f"({IN_LINE}{{0,8}}10)?{IN_LINE}{{0,3}}[0-9]*"
+_OPEN_MAX: Final = 24
+_BELOW_MAX: Final = 16
+"""So much at the end of a line and at the beginning of the next, where a range is broken."""
 _DIGITS_FLOAT: Final = 16
 """Beyond these, the digits of a float are its binary form and nobody's figure."""
 _WHOLES: Final = (10, 100, 1_000, 10_000)
@@ -34,18 +45,65 @@ _WHOLES_TRIED: Final = range(20, 1_001)
 _WHOLES_KEPT: Final = 12
 
 
-def prefilter(wanted: Iterable[Wanted]) -> str:
-    """A regular expression, without look-around, that every spelling matches; "" for none."""
-    figures = list(wanted)
-    parts = {part for one in figures for value in _forms(one) for part in _digits(value)}
-    parts |= {part for one in figures for part in _durations(one)}
-    parts |= {part for one in figures for part in _counted(one)}
-    parts |= {part for one in figures if one.unit for part in _in_words(one.low)}
-    if not parts:
+def prefilter(wanted: Iterable[Wanted], *, by_line: bool = False) -> str:
+    """A regular expression, without look-around, that every spelling matches; "" for none.
+
+    Args:
+        wanted: figures.
+        by_line: for an engine that looks at each line by itself.
+    """
+    whole, stopped = set[str](), set[str]()
+    for one in wanted:
+        if one.high is None:
+            whole |= {*_spelled(one, one.low), *_durations(one), *_counted(one)}
+            stopped |= set(_without_a_whole(one, one.low))
+        else:
+            ends, bare = _range(one, one.high, by_line=by_line)
+            whole |= ends
+            stopped |= bare
+    if not whole:
         return ""
-    bare = {part for one in figures for value in _forms(one) for part in _without_a_whole(value)}
-    stopped = rf"|\B\.({'|'.join(sorted(bare))})" if bare else ""
-    return rf"(\b0*({'|'.join(sorted(parts))}){stopped})"
+    behind_a_stop = rf"|\B\.({'|'.join(sorted(stopped))})" if stopped else ""
+    return rf"(\b0*({'|'.join(sorted(whole))}){behind_a_stop})"
+
+
+def _spelled(one: Wanted, value: float) -> Iterator[str]:
+    for form in _forms(one, value):
+        yield from _digits(form)
+    if one.unit:
+        yield from _in_words(value)
+
+
+def _range(one: Wanted, high: float, *, by_line: bool) -> tuple[set[str], set[str]]:
+    """The lower end, and the upper one behind it on the line, or where the line is broken.
+
+    Alone, the lower end of a range from 2 to 5 stands on every second line of a program.
+
+    Returns:
+        Patterns that begin with a digit or a word, and with what stands behind a bare stop.
+    """
+    begins = {begin for form in _forms(one, one.low) for begin in _begins(form)}
+    if one.unit:
+        begins |= set(_in_words(one.low))
+    upper = "|".join(sorted({*_spelled(one, high), *_without_a_whole(one, high)}))
+    if not begins or not upper:
+        return set(), set()
+    below = "$" if by_line else f"\\n{IN_LINE}{{0,{_BELOW_MAX}}}0*({upper})"
+    behind = f"({_BETWEEN}0*({upper})|{IN_LINE}{{0,{_OPEN_MAX}}}{below})"
+    bare = {f"{digits}[0-9]*{behind}" for digits in _without_a_whole(one, one.low)}
+    return {f"({'|'.join(sorted(begins))}){behind}"}, bare
+
+
+def _begins(value: float) -> Iterator[str]:
+    """How the lower end of a range begins, up to what is no digit."""
+    size = abs(value)
+    if not math.isfinite(size):
+        return
+    plains = {f"{_bare(Decimal(repr(read))):f}" for read in _before_a_multiplier(size)}
+    for rounded in _roundings(size):
+        plains.add(f"{rounded:f}")
+        yield _with_exponent(rounded) + _POWER
+    yield from (_pattern(plain) + ("[0-9]*" if "." in plain else "") for plain in plains)
 
 
 def wholes(share: float) -> Iterator[tuple[int, int]]:
@@ -72,14 +130,14 @@ def _in_words(value: float) -> Iterator[str]:
         yield f"[{word[0].upper()}{word[0]}]{word[1:]}"
 
 
-def _forms(one: Wanted) -> Iterator[float]:
-    """The figure in each unit of its dimension in which somebody would write it out."""
+def _forms(one: Wanted, figure: float) -> Iterator[float]:
+    """A figure, or an end of it, in each unit in which somebody would write it out."""
     meant = unit_of(one.unit) if one.unit else None
-    yield one.low
+    yield figure
     if meant is None:
         return
     for word in spellings(meant.dimension):
-        value = one.low * meant.factor / UNITS[word].factor
+        value = figure * meant.factor / UNITS[word].factor
         if value == float(f"{value:.{_DIGITS_MAX}g}") or math.isclose(
             value, float(f"{value:.{_DIGITS_MAX}g}"), rel_tol=1e-12
         ):
@@ -94,13 +152,18 @@ def _durations(one: Wanted) -> Iterator[str]:
 
 def _multiplied(size: float) -> Iterator[str]:
     """The digits that stand before a `k`, or before the second `k` of a range."""
+    for read in _before_a_multiplier(size):
+        plain = f"{_bare(Decimal(repr(read))):f}"
+        zeros = "0*" if "." in plain else f"({_STOP}0+)?"
+        yield _pattern(plain) + zeros + _BETWEEN_ENDS + "[kKMGBTm&\\\\]"
+        yield _pattern(plain) + zeros + _BLANK + "-?(thousand|Thousand|Tsd|M|m|b|B|t|T)"
+
+
+def _before_a_multiplier(size: float) -> Iterator[float]:
     for many in sorted(set(MULTIPLIERS.values())):
         read = float(f"{size / many:.{_DIGITS_MAX}g}")
         if equal((read * many,), size) and _MULTIPLIED[0] <= read < _MULTIPLIED[1]:
-            plain = f"{_bare(Decimal(repr(read))):f}"
-            zeros = "0*" if "." in plain else f"({_STOP}0+)?"
-            yield _pattern(plain) + zeros + _BETWEEN_ENDS + "[kKMGBTm&\\\\]"
-            yield _pattern(plain) + zeros + _BLANK + "-?(thousand|Thousand|Tsd|M|m|b|B|t|T)"
+            yield read
 
 
 def _digits(value: float) -> Iterator[str]:
@@ -115,16 +178,20 @@ def _digits(value: float) -> Iterator[str]:
     for rounded in _roundings(size):
         plain = f"{rounded:f}"
         yield _pattern(plain) + ("" if "." in plain else "([^0-9]|$)")
-        exponent = rounded.adjusted() if rounded else 0
-        mantissa = f"{_bare(rounded.scaleb(-exponent, Context(prec=400))):f}"
-        more = "[0-9]*" if "." in mantissa else f"({_STOP}[0-9]+)?"
-        yield _pattern(mantissa) + more + _BLANK + "[eEx\u00d7*\u00b7\u22c5&\\\\]"
+        yield _with_exponent(rounded)
 
 
-def _without_a_whole(value: float) -> Iterator[str]:
+def _with_exponent(rounded: Decimal) -> str:
+    exponent = rounded.adjusted() if rounded else 0
+    mantissa = f"{_bare(rounded.scaleb(-exponent, Context(prec=400))):f}"
+    more = "[0-9]*" if "." in mantissa else f"({_STOP}[0-9]+)?"
+    return _pattern(mantissa) + more + _BLANK + "[eEx\u00d7*\u00b7\u22c5&\\\\]"
+
+
+def _without_a_whole(one: Wanted, figure: float) -> Iterator[str]:
     """The digits behind the stop of `.086`."""
-    if math.isfinite(value):
-        for plain in (f"{rounded:f}" for rounded in _roundings(abs(value))):
+    for size in (abs(form) for form in _forms(one, figure) if math.isfinite(form)):
+        for plain in (f"{rounded:f}" for rounded in _roundings(size)):
             if plain.startswith("0."):
                 yield plain[2:]
 

@@ -515,6 +515,23 @@ def test_digits_within_another_number_cost_no_reading(line):
     assert not re.search(prefilter([HOURS]), line)
 
 
+@pytest.mark.parametrize(
+    "line",
+    ["for at in range(2):", "x = 2", "(2.5 * n) / 3", "step 2 of 9, then 3, 4 and 5"],
+)
+def test_one_end_of_a_range_alone_costs_no_reading(line):
+    assert not quick(FOLD).search(f"{line}\n{line}\n")
+
+
+def test_a_range_may_be_broken_between_two_lines_for_every_engine():
+    for text in ("twice: 2\n# to 5 x", "2 to\n    5-fold", "between .2\nand 5 x"):
+        low = Wanted(key="k", low=float(re.findall(r"[.\d]+", text)[0]), high=5, unit="x")
+        first, _, below = text.partition("\n")
+        assert [one.text for one in figures_in(first, [low], "", below)]
+        assert re.search(prefilter([low]), text)
+        assert re.search(prefilter([low], by_line=True), first)
+
+
 @pytest.mark.parametrize("line", ["1e400 h", "1e-400 h", "4\u00d710^999 h", "9e99999999 %"])
 def test_no_power_of_ten_is_too_large_to_be_read(line):
     assert not found(line, HOURS)
