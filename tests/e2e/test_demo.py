@@ -13,7 +13,7 @@ from pfid.cli.demo import story, trainings
 from pfid.cli.demo.stage import DemoError, Stage
 from pfid.cli.demo.voice import Voice
 
-pytestmark = [pytest.mark.full, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.full]
 
 
 def demo(folder: Path, training: str, **environ: str) -> subprocess.CompletedProcess[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = [pytest.mark.full, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.full]
 
 SOURCES = ("pfid", "plugins", "systemd", "pyproject.toml", "README.md", "LICENSE")
 

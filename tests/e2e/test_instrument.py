@@ -206,7 +206,6 @@ def test_a_framework_is_seen_by_the_hooks_and_then_by_its_callback(tmp_path, fra
         assert phases.count("save") == 2
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize("how", ["wrapped", "in_place"])
 def test_a_model_that_torch_compiles_tells_its_width_from_outside_of_its_graph(tmp_path, how):
     script = TRAINING / "framework_loops.py"

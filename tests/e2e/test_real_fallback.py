@@ -14,7 +14,6 @@ pytestmark = [
     pytest.mark.full,
     pytest.mark.torch,
     pytest.mark.needs("g++"),
-    pytest.mark.timeout(240),
 ]
 
 HEALTHY_STEPS = 400

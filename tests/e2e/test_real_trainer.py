@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-pytestmark = [pytest.mark.full, pytest.mark.torch, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.full, pytest.mark.torch]
 
 STEPS = 40
 REPORT = re.compile(r"\{'train_runtime'[^}]*\}")

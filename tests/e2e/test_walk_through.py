@@ -9,8 +9,6 @@ import urllib.request
 
 import pytest
 
-pytestmark = pytest.mark.timeout(120)
-
 TRAIN = """\
 import sys, time
 for i in range(100000):

@@ -377,7 +377,6 @@ worker.close()
 
 
 @pytest.mark.full
-@pytest.mark.timeout(300)
 def test_without_a_descriptor_left_there_is_no_sampler_until_there_is_one(nvml):
     nvml.play(H200)
     script = f"import resource\nresource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))\n{FULL}"

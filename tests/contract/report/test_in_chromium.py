@@ -17,7 +17,7 @@ from pfid.domain.gpu_reference import GpuReference
 from pfid.domain.verdict import Figure
 from pfid.wire.snapshots import RunDetails
 
-pytestmark = [pytest.mark.full, pytest.mark.needs("chromium", "bash"), pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.full, pytest.mark.needs("chromium", "bash")]
 HOSTILE = "<script>document.title='owned'</script>\u202e<img src=x onerror=alert(1)>$\\frac{1}{2}$"
 OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 FILLS = """[...new Set([...document.querySelectorAll('svg text')].map(

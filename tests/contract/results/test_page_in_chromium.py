@@ -11,7 +11,7 @@ from pfid.config.gates import GateSpec
 from pfid.config.model import Config
 from pfid.spec.fakes_results import arm, record, result_facts
 
-pytestmark = [pytest.mark.full, pytest.mark.needs("chromium"), pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.full, pytest.mark.needs("chromium")]
 PROBE = (
     "<script>addEventListener('load',()=>{const d=document.documentElement;"
     "document.title='wide '+(d.scrollWidth>d.clientWidth)+' plots '"

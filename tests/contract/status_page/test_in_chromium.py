@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = [pytest.mark.full, pytest.mark.needs("chromium", "bash"), pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.full, pytest.mark.needs("chromium", "bash")]
 LIGHT, DARK = "rgb(251, 251, 250)", "rgb(21, 23, 26)"
 BACKGROUND = "getComputedStyle(document.body).backgroundColor"
 OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"

@@ -26,7 +26,6 @@ from pfid.wire.snapshots import snapshot_of
 
 GIB = 1024**3
 WITHIN_S = 90.0
-pytestmark = pytest.mark.timeout(400)  # each wait is for a fact, whenever it comes
 APART = ("unshare", "--pid", "--fork", "--kill-child", "--mount-proc")
 
 

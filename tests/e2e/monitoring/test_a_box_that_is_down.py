@@ -12,7 +12,6 @@ import pytest
 pytestmark = [
     pytest.mark.full,
     pytest.mark.needs("prometheus", "prometheus-alertmanager"),
-    pytest.mark.timeout(400),
 ]
 NAN = """
 import time

@@ -14,7 +14,6 @@ pytestmark = [
     pytest.mark.full,
     pytest.mark.torch,
     pytest.mark.needs("prometheus", "prometheus-alertmanager"),
-    pytest.mark.timeout(240),
 ]
 NOT_ON_A_QUIET_BOX = {
     "Alerts that fire",

@@ -16,7 +16,6 @@ from pfid.monitoring.dashboard import expressions
 pytestmark = [
     pytest.mark.full,
     pytest.mark.needs("prometheus", "prometheus-alertmanager", "gcc"),
-    pytest.mark.timeout(240),
 ]
 HW_SLOWDOWN = 0x8
 LOOP = """

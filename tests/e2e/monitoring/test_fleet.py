@@ -18,7 +18,6 @@ from pfid.monitoring.rule_file import EVERY, rule_groups
 pytestmark = [
     pytest.mark.full,
     pytest.mark.needs("prometheus", "prometheus-alertmanager", "gcc"),
-    pytest.mark.timeout(240),
 ]
 RANK = """
 import json, sys, time

@@ -15,7 +15,6 @@ from pfid.wire.control import Register, Registered, Role
 pytestmark = [
     pytest.mark.full,
     pytest.mark.needs("prometheus", "gcc"),
-    pytest.mark.timeout(300),
 ]
 RUNS, GPUS = 500, 8
 CONFIG = f"""

@@ -9,7 +9,6 @@ import pytest
 pytestmark = [
     pytest.mark.full,
     pytest.mark.needs("prometheus", "openssl"),
-    pytest.mark.timeout(240),
 ]
 CONFIG = """
 [page]

@@ -10,7 +10,6 @@ pytestmark = [
     pytest.mark.full,
     pytest.mark.root,
     pytest.mark.needs("systemd-nspawn", "gcc"),
-    pytest.mark.timeout(400),
 ]
 
 UNIT = "pfid.service"

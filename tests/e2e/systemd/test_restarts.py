@@ -6,7 +6,6 @@ pytestmark = [
     pytest.mark.full,
     pytest.mark.root,
     pytest.mark.needs("systemd-nspawn"),
-    pytest.mark.timeout(120),
 ]
 
 UNIT = "pfid.service"

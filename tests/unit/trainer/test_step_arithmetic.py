@@ -169,7 +169,6 @@ torch.distributed.destroy_process_group()
 
 @pytest.mark.full
 @pytest.mark.torch
-@pytest.mark.timeout(300)
 def test_the_installed_trainer_counts_the_same_in_each_of_two_ranks(tmp_path):
     cases = [
         (20_982, 2, 8, 1, False, False),
