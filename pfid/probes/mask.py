@@ -90,9 +90,19 @@ class Masks:
             raise mask_config.Refused("bad_width", "from 8 to %d" % (2 * WINDOW_MAX))
         registry = getattr(self.utils.ALL_MASK_ATTENTION_FUNCTIONS, "_global_mapping")  # noqa: B009
         self.registered = sorted(str(name) for name in registry)
-        self.attention = list(attention) if attention else list(self.registered)
+        self.requested = getattr(self.whole, "_attn_implementation", None)
+        self.attention = list(attention) if attention else self._all()
         self.unsupported: List[str] = []
         self.positions_passed = True
+
+    def _all(self) -> List[str]:
+        """Every registered name, and the configuration's own where it is none of them.
+
+        A kernel of the hub (with a slash) is registered when the model is loaded, and only then.
+        """
+        own = self.requested
+        unknown = isinstance(own, str) and own not in self.registered and "/" not in own
+        return [*self.registered, str(own)] if unknown else list(self.registered)
 
     def told(self) -> Dict[str, Any]:
         """Ask everything."""
@@ -107,7 +117,7 @@ class Masks:
             "transformers": self.transformers.__version__,
             "torch": self.torch.__version__,
             "model_type": str(getattr(self.config, "model_type", "")),
-            "requested": getattr(self.whole, "_attn_implementation", None),
+            "requested": self.requested,
             "causal": bool(getattr(self.config, "is_causal", True))
             and getattr(self.config, "use_bidirectional_attention", None) not in (True, "all"),
             "registered": self.registered,

@@ -192,6 +192,18 @@ class TestReal:
         assert set(said) - {"schema"} == documented("`pfid probe mask`")
         assert done.exit_code == 1
 
+    @pytest.mark.parametrize(("name", "judged"), [("my_kernel", True), ("owner/kernel", False)])
+    def test_the_configurations_own_attention_is_among_those_that_are_judged(
+        self, config, name, judged
+    ):
+        pytest.importorskip("transformers")
+        model = config(**GEMMA, _attn_implementation=name, attn_implementation=name)
+        masks = mask.Masks(model, None, None)
+        assert masks.requested == name
+        assert (name in masks.attention) is judged
+        assert set(masks.attention) >= set(masks.registered)
+        assert mask.Masks(model, ["sdpa"], None).attention == ["sdpa"]
+
 
 def bound(function):
     """Call a function as the probe would; what it was given, tensors by their shape."""
