@@ -157,7 +157,7 @@ def _beside(folder: Path, limits: Limits) -> None:
         check=False,
     )
     if done.returncode:
-        print(f"\nno peer: {(done.stderr.strip().splitlines() or ['?'])[-1]}")
+        limits.no_peer((done.stderr.strip().splitlines() or ["?"])[-1])
         return
     rows = np.array([[float(x) for x in line.split()] for line in done.stdout.splitlines()])
     best = rows.min(axis=0)

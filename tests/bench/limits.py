@@ -1,5 +1,10 @@
 """What a bench holds its figures against: each limit is said, and a missed one ends it with 1."""
 
+import sys
+
+WITHOUT_PEER = "--without-peer"
+"""Told on the command line, a peer that cannot be had is no limit missed."""
+
 
 class Limits:
     """Limits of one bench."""
@@ -19,6 +24,12 @@ class Limits:
     def true(self, what: str, good: object) -> None:
         """Hold something that must be so."""
         self._hold(what, "so" if good else "not so", "so", bool(good))
+
+    def no_peer(self, why: str) -> None:
+        """Say that what should be held beside a peer was not."""
+        print(f"no peer: {why}")
+        if WITHOUT_PEER not in sys.argv[1:]:
+            self.true(f"the peer can be run here, or the bench is told {WITHOUT_PEER}", good=False)
 
     def status(self) -> int:
         """Say how many were missed; the exit status."""

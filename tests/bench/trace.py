@@ -82,6 +82,8 @@ def one_size(trace: Path, kind: str, limits: Limits, *, peer_too: bool) -> None:
     print(f"{'reader':22}{'seconds':>9}{'cpu':>8}{'RSS MB':>9}")
     floor, ours = shown("gunzip alone", gunzip), shown("pfid trace", pfid)
     theirs, rows = peer(trace, out) if peer_too else (None, [])
+    if peer_too and theirs is None:
+        limits.no_peer(f"{PEER} cannot be installed")
     print(f"pfid / gunzip in processor time: {ours.cpu_s / floor.cpu_s:.2f}")
     size = f"{size_mb:,.0f} MB{kind}"
     limits.at_most(f"{size}, time over gunzip's", ours.seconds / floor.seconds, TIMES_GUNZIP)
@@ -131,7 +133,6 @@ def peer(trace: Path, out: Path) -> tuple[Cost | None, list[dict]]:
         venv.create(PEER_HOME, with_pip=True)
     install = [python, "-m", "pip", "install", "--disable-pip-version-check", "-q", PEER]
     if subprocess.run(install, capture_output=True, check=False).returncode:
-        print(f"{PEER}: cannot be installed here, no figure")
         return None, []
     table = out.with_suffix(".peer")
     cost = measured([python, "-c", PEER_SCRIPT, trace, table], out)
