@@ -15,6 +15,10 @@ HOW_IT_RUNS: Final = frozenset(
     {CAP, SEED, "max_retries", "timeout", "attempt_timeout", "max_connections", "cache", "batch"}
 )
 """Settings that change neither what is drawn nor from what."""
+OF_THE_MODEL: Final = frozenset(
+    {"model_path", "tokenizer", "tokenizer_path", "adapter_path", "peft_model", "peft_model_path"}
+)
+"""Arguments of a provider that say which model it is: what differs between arms."""
 
 
 def is_log(data: Any) -> bool:
@@ -119,7 +123,7 @@ def instrument_of(header: Mapping[str, Any]) -> Instrument:
     given = {
         k: v
         for k, v in _table(evaluated.get("model_args")).items()
-        if isinstance(v, str | int | float)
+        if isinstance(v, str | int | float) and k not in OF_THE_MODEL
     }
     seat = [provider, evaluated.get("model_base_url"), given or None]
     return Instrument(
