@@ -24,7 +24,7 @@ SERVE = click.option(
     "--serve",
     type=click.Choice(["adapter", "merged", "none"]),
     help="What will be served of it; then a proof of that is required. Left out: adapters for lora "
-    "and qlora, merged weights for full, and without a proof it is unknown.",
+    "and qlora, merged weights for full, and without a proof it fails.",
 )
 
 

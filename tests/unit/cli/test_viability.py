@@ -393,8 +393,8 @@ def test_a_measured_peak_closes_the_bounds(tmp_path):
     assert figure(close["fits_for_training"], "peak_low") == pytest.approx(GIB, rel=1e-6)
 
 
-def test_what_nobody_said_or_proved_of_serving_is_unknown_and_the_rest_is_told(tmp_path):
-    """A base that fits is not failed for want of a proof that nobody asked for."""
+def test_what_nobody_proved_of_serving_fails_and_the_rest_is_told(tmp_path):
+    """Want of a proof fails by itself, and a base that fits is told to fit beside it."""
     folder = write(tmp_path / "m")
     arguments = [str(folder), "--gpu-memory", "96GiB"]
     done = CliRunner().invoke(command, arguments)
