@@ -3,7 +3,7 @@
 import os
 
 WITHOUT_PEER = "PFID_BENCH_WITHOUT_PEER"
-"""In the environment (`tests/bench/run --without-peer`), a peer that cannot be had is no limit missed."""
+"""Set in the environment (`run --without-peer`): a peer that cannot be had misses no limit."""
 
 
 class Limits:
