@@ -1,6 +1,6 @@
 """The user's own metrics put before planted faults: which of them make the evaluation fail."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
@@ -88,7 +88,7 @@ def _looked(
     if strange:
         return MetricLook(name=name, why_not=strange)
     means = {fault: _mean(part) for fault, part in parts.items()}
-    other = _not_its_own(metric, good, means[""])
+    other = _not_its_own(metric, good, parts[""])
     if other:
         return MetricLook(name=name, why_not=other)
     return MetricLook(
@@ -108,22 +108,21 @@ def _against(metric: SeesMetric, record: ResultRecord, passage: str) -> str | No
     return given[metric.against]
 
 
-def _not_its_own(metric: SeesMetric, good: Sequence[ResultRecord], mean: float) -> str:
-    """A function that does not give the scores of the records is not the one that made them."""
+def _not_its_own(metric: SeesMetric, good: Sequence[ResultRecord], answers: Sequence[float]) -> str:
+    """A function that does not give the scores of the records is not the one that made them.
+
+    Compared over the records that have a score; where none has, nothing ties the function to it.
+    """
     if metric.against in ("good", "corpus"):
         return ""
-    recorded = list(_recorded(metric.metric, good))
-    if len(recorded) < len(good):
-        return ""
-    said = _mean(recorded)
+    recorded = [record.scores.get(metric.metric) for record in good]
+    both = [(s, a) for s, a in zip(recorded, answers, strict=True) if s is not None]
+    if not both:
+        return "no record has a score of it"
+    said, mean = _mean([s for s, _ in both]), _mean([a for _, a in both])
     if abs(said - mean) <= APART * max(abs(said), 1.0):
         return ""
     return f"gives {mean:.4g} over the good answers, and their records say {said:.4g}"
-
-
-def _recorded(metric: str, good: Sequence[ResultRecord]) -> Iterator[float]:
-    values = (record.scores.get(metric) for record in good)
-    yield from (value for value in values if value is not None)
 
 
 def _fails(metric: SeesMetric, mean: float) -> bool:

@@ -11,6 +11,7 @@ import sys
 import pytest
 
 from pfid.bootstrap.judge.evaluation import Evaluation
+from pfid.bootstrap.judge.planted_metrics import _not_its_own
 from pfid.bootstrap.judge.world import Looking
 from pfid.config.gates import GateSpec
 from pfid.config.model import Config
@@ -87,7 +88,13 @@ def judged(tmp_path, state):
             gate_sees_property=SeesGate(properties=properties, sample=SIZE, metrics=list(metrics)),
         )
         records = [
-            record(n, text, reference=text, prompt=f"prompt {n}", scores=scores or {})
+            record(
+                n,
+                text,
+                reference=text,
+                prompt=f"prompt {n}",
+                scores={"m": 1.0} if scores is None else scores,
+            )
             for n, text in enumerate(prose(100 + n, 30) for n in range(SIZE))
         ]
         evaluation = Evaluation(
@@ -154,7 +161,12 @@ def test_a_metric_with_one_end_sees_one_fault(judged):
 
 @pytest.mark.parametrize("against", ["reference", "good"])
 def test_a_metric_that_is_the_same_for_every_input_sees_nothing(judged, against):
-    _, verdict = judged(["length"], metric("constant", fails_below=0.4, against=against), corpus=())
+    _, verdict = judged(
+        ["length"],
+        metric("constant", fails_below=0.4, against=against),
+        corpus=(),
+        scores={"m": 0.5},
+    )
     assert verdict.reason == "blind"
 
 
@@ -190,6 +202,20 @@ def test_a_function_that_gives_other_scores_than_the_records_hold_is_not_their_m
     )
     faults, verdict = judged(["length"], one, corpus=(), scores={"m": 1.0})
     assert verdict.reason == "seen"
+
+
+def test_a_metric_that_no_record_has_sees_nothing(judged):
+    one = metric("words", fails_below=0.7, fails_above=1.5)
+    faults, verdict = judged(["length"], one, corpus=(), scores={"f1": 1.0})
+    assert faults["truncated"].undriven == ("metric m: no record has a score of it",)
+    assert verdict.reason == "metric_undriven"
+
+
+def test_a_record_without_a_score_makes_no_function_the_metrics_own():
+    one = metric("same", fails_below=0.5)
+    records = [record(n, "a", scores={"m": None if n == 0 else 0.25}) for n in range(60)]
+    assert "records say 0.25" in _not_its_own(one, records, [1.0] * 60)
+    assert _not_its_own(one, records, [1.0] + [0.25] * 59) == ""
 
 
 def test_a_function_may_stand_under_the_section_of_nulls_alone(judged):
