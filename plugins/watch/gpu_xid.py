@@ -124,7 +124,7 @@ def observe(world: World) -> Seen:
     asked = world.gpus.sampler().problem is SamplerProblem.NONE
     return Seen(
         errors=errors if mine else None,
-        listening=asked and bool(mine) and mine[0].present,
+        listening=asked and mine[0].present if mine else False,
         deaf=mine[0].facts.absent.get(XIDS) if mine else None,
     )
 
