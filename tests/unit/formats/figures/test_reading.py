@@ -386,7 +386,8 @@ def test_the_unit_of_another_column_is_not_its_own(wanted, header, row):
     ],
 )
 def test_a_line_may_be_broken_between_a_number_and_its_unit(wanted, line, below):
-    assert re.search(prefilter([wanted]), line)
+    assert re.search(prefilter([wanted]), f"{line}\n{below}")
+    assert re.search(prefilter([wanted], by_line=True), line)
     assert [one.at for one in figures_in(line, [wanted], "", below)]
     assert not list(figures_in(line, [wanted]))
     assert not list(figures_in(line, [wanted], "", "of something else"))
