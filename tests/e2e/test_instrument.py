@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -71,7 +70,7 @@ def test_parameters_random_state_and_graphs_are_bit_for_bit_those_of_an_uninstru
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.skipif(not shutil.which("g++"), reason="no compiler here")
+@pytest.mark.needs("g++")
 def test_what_inductor_makes_of_model_and_step_is_bit_for_bit_the_same_code(tmp_path, monkeypatch):
     monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path / "compiled"))
     monkeypatch.setenv("TORCHINDUCTOR_VEC_ISA_OK", "1")

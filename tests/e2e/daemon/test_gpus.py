@@ -10,6 +10,7 @@ from signal import SIGHUP
 
 import pytest
 from nvml_shim import CRASH, H200, H200_IDLE, HANG, uuid
+from rocm_sampler import ROCM
 
 from pfid.adapters.control_client import ControlClient
 from pfid.domain.gpu_reference import GpuReference
@@ -437,30 +438,6 @@ def test_no_run_is_launched_onto_memory_that_a_dead_one_still_holds(watched, tmp
     assert run(PFID_SOCKET=str(tmp_path / "nobody"), CUDA_VISIBLE_DEVICES="0")[0] == 0
     watched.nvml.change(1, memory_used=4 * 1024**2)
     assert run(PFID_SOCKET=str(tmp_path / "nobody"))[0] == 0, "given back"
-
-
-ROCM = """
-from pfid.domain.gpu import GpuFacts, GpuSample
-from pfid.spec import hookimpl
-from pfid.spec.gpu_sampler import GpuDriver, GpuReading
-
-CARD = GpuFacts(uuid="GPU-amd-00000000", index=0, name="MI300X",
-                pci_bus_id="0000:1a:00.0", vendor="amd")
-
-class Rocm:
-    name = "rocm"
-    def open(self, skip, touch):
-        return GpuDriver(driver="6.14")
-    def read(self, at_s, monotonic_s):
-        now = GpuSample(uuid=CARD.uuid, at_s=at_s, utilization=0.5)
-        return GpuReading(samples=(now,), facts=(CARD,))
-    def close(self):
-        pass
-
-@hookimpl
-def pfid_gpu_samplers():
-    yield Rocm()
-"""
 
 
 def test_a_plugin_in_the_configured_folder_brings_its_gpus_beside_nvidias(watched):
