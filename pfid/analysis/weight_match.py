@@ -15,7 +15,7 @@ from pfid.analysis.weight_names import (
     by_plain_name,
     is_buffer,
     is_expert,
-    is_passed_by,
+    passed_by,
     writes_residual,
 )
 from pfid.analysis.weight_sample import is_float
@@ -105,7 +105,8 @@ def match(known: Prints, seen: Prints, *, whole: bool = False) -> Match:
         came[compare(known[name], seen[found], whole=whole)].append(name)
     extra = _extra(known, seen, paired)
     gone = [name for name in known if name not in paired and not is_tied_copy(name, known)]
-    left_out = [name for name in gone if paired and is_passed_by(name)]
+    beside = passed_by(known)
+    left_out = [name for name in gone if paired and name in beside]
     regrouped = [name for name in gone if is_expert(name) and any(map(is_expert, extra))]
     packed = any(not is_float(seen[name].dtype) for name in extra)
     accounted = {*left_out, *regrouped}

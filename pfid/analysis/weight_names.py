@@ -17,6 +17,11 @@ _WRITERS: Final = re.compile(
     r"|fc2|ffn_down|dense_4h_to_h|embed_tokens|wte|tok_embeddings|word_embeddings)(?:\.|$)"
 )
 _EXPERTS: Final = re.compile(r"(?:^|\.)experts?(?:\.|$)")
+_FURTHER: Final = re.compile(
+    r"^(?P<layer>(?:.+\.)?(?:layers|h|blocks)\.\d+)\.(?:eh_proj|enorm|hnorm|shared_head)\."
+)
+"""What only a layer has that predicts further tokens, where it stands behind the others."""
+_IN_LAYER: Final = re.compile(r"^(?P<layer>(?:.+\.)?(?:layers|h|blocks)\.\d+)\.")
 _PASSED_BY: Final = re.compile(
     r"(?:^|\.)(?:visual|vision_\w+|vision|audio_\w+|audio|image_\w+|multi_modal_projector"
     r"|mtp|nextn|mtp_layers|mtp_block)(?:\.|$)"
@@ -55,6 +60,17 @@ def is_expert(name: str) -> bool:
     return _EXPERTS.search(name) is not None
 
 
-def is_passed_by(name: str) -> bool:
-    """Whether a class for text alone leaves it out: what sees, hears or predicts further."""
-    return _PASSED_BY.search(name) is not None
+def passed_by(names: Iterable[str]) -> frozenset[str]:
+    """Those that a class for text alone leaves out: what sees, hears or predicts further.
+
+    Further tokens are predicted by modules of their own name, or by one more layer behind the
+    decoder's, which is known by what only such a layer has.
+    """
+    listed = list(names)
+    further = {found["layer"] for name in listed if (found := _FURTHER.match(name))}
+    return frozenset(
+        name
+        for name in listed
+        if _PASSED_BY.search(name)
+        or ((found := _IN_LAYER.match(name)) and found["layer"] in further)
+    )

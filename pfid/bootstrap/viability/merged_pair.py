@@ -17,7 +17,7 @@ from pfid.analysis.adapter_change import (
 from pfid.analysis.adapter_targets import Targets, targets_of, unreached
 from pfid.analysis.weight_change import Moved, moved
 from pfid.analysis.weight_match import Same, compare, is_tied_copy, pairs, weights_of
-from pfid.analysis.weight_names import is_expert, is_passed_by
+from pfid.analysis.weight_names import is_expert, passed_by
 from pfid.bootstrap.viability.adapter_makes import AdapterMakes
 from pfid.bootstrap.viability.merge import Merge
 from pfid.domain.weight_identity import WeightIdentity
@@ -103,12 +103,13 @@ class MergedPair:
             parameters = [p for p in said if isinstance(p, str)] if isinstance(said, list) else []
             stacks = {n: t.shape[0] for n, t in self._tensors.items() if len(t.shape) == 3}
             return targets_of(modules, names, parameters, stacks)
-        wanted = self._merge.targets
-        chosen = [n for n in names if (_is_named(n, wanted) if wanted else self._is_matrix(n))]
+        wanted, beside = self._merge.targets, passed_by(names)
+        plain = [n for n in names if n not in beside and self._is_matrix(n)]
+        chosen = [n for n in names if _is_named(n, wanted)] if wanted else plain
         return Targets(tensors=dict.fromkeys(chosen, frozenset()))
 
     def _is_matrix(self, name: str) -> bool:
-        return len(self._tensors[name].shape) > 1 and not is_passed_by(name)
+        return len(self._tensors[name].shape) > 1
 
     def compare(self, targets: Targets) -> Came:
         """Compare every tensor of the base.
@@ -118,12 +119,12 @@ class MergedPair:
         """
         came = Came()
         before, after = weights_of(self._before.tensors), weights_of(self._after.tensors)
-        found = pairs(before, after)
+        found, beside = pairs(before, after), passed_by(before)
         for name in before:
             meant = name in targets.tensors
             if name in found:
                 how = compare(before[name], after[found[name]], whole=self._merge.full)
-            elif is_tied_copy(name, before) or (is_passed_by(name) and not meant):
+            elif is_tied_copy(name, before) or (name in beside and not meant):
                 continue
             else:
                 how = Same.UNCOMPARABLE

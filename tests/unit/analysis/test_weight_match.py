@@ -79,3 +79,19 @@ def test_digests_of_every_byte_decide_where_both_are_known():
     assert match(known, seen).differing == ()
     assert match(known, seen, whole=True).differing == (name,)
     assert match(BASE, seen, whole=True).differing == ()
+
+
+@pytest.mark.parametrize(
+    ("further", "left_out"),
+    [
+        (("model.layers.1.eh_proj.weight", "model.layers.1.mlp.up_proj.weight"), 2),
+        (("model.layers.1.self_attn.o_proj.weight",), 0),
+        (("mtp.layers.0.mlp.up_proj.weight",), 1),
+    ],
+)
+def test_a_layer_behind_the_others_that_predicts_further_is_left_out_and_a_lost_one_is_missing(
+    further, left_out
+):
+    base = BASE | {name: tensor(name) for name in further}
+    found = match(base, BASE)
+    assert (found.left_out, len(found.missing)) == (left_out, len(further) - left_out)
