@@ -13,11 +13,13 @@ import msgspec
 
 from pfid.adapters.control_client import ControlClient
 from pfid.adapters.gpu_gate import find_library
-from pfid.config.paths import daemon_socket
+from pfid.config.paths import config_file, daemon_socket
 from pfid.domain.errors import ControlError, LaunchError, WireError
 from pfid.domain.outcome import Outcome
 from pfid.domain.verdict import EntityKind
+from pfid.host.foreign import GROUP
 from pfid.wire.control import GetSnapshot, SnapshotReply
+from pfid.workers.installed import may_have_entry_points
 
 TIMEOUT_S: Final = 2.0
 
@@ -48,12 +50,22 @@ def refuse_orphaned_gpus(environ: Mapping[str, str]) -> None:
         place = daemon_socket(environ)
         if _listens(place):
             why = _why_not(place, environ)
-        elif find_library(environ) is not None:
+        elif find_library(environ) is not None or _others(environ):
             from pfid.bootstrap.own_guard import why_not_by_own_look
 
             why = why_not_by_own_look(environ)
     if why:
         raise LaunchError(why)
+
+
+def _others(environ: Mapping[str, str]) -> bool:
+    """Whether plugins may bring the sampler of another vendor."""
+    file = config_file(environ, embedded=True)
+    if not may_have_entry_points(GROUP) and (file is None or not file.exists()):
+        return False
+    from pfid.bootstrap.gpu_plugins import own_sampler_plugins
+
+    return bool(own_sampler_plugins(environ).places)
 
 
 def _listens(path: Path) -> bool:
@@ -80,10 +92,10 @@ def _why_not(place: Path, environ: Mapping[str, str]) -> str:
         raise WireError(f"the daemon's snapshot: {error}") from error
     if not any(_of_a_gpu_that_fails(verdict) for verdict in said):
         return ""
-    from pfid.policy.gpu_guard import VISIBLE, refusal
+    from pfid.policy.gpu_guard import refusal
     from pfid.wire.snapshots import snapshot_of
 
-    return refusal(snapshot_of(told), environ.get(VISIBLE))
+    return refusal(snapshot_of(told), environ)
 
 
 def _of_a_gpu_that_fails(said: _Said) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 from pfid.config.load import ConfigFile
@@ -42,8 +43,17 @@ def sampler_plugins(sources: Iterable[PluginSource], config: Config) -> SamplerP
 
 def installed_sampler_plugins(environ: Mapping[str, str]) -> SamplerPlugins:
     """Those that a daemon of this configuration would load; installed ones if it cannot be read."""
+    return _configured(config_file(environ))
+
+
+def own_sampler_plugins(environ: Mapping[str, str]) -> SamplerPlugins:
+    """Those that an engine of this user would load."""
+    return _configured(config_file(environ, embedded=True))
+
+
+def _configured(path: Path | None) -> SamplerPlugins:
     try:
-        config = ConfigFile(path=config_file(environ)).load()
+        config = ConfigFile(path=path).load()
     except ConfigError:
         config = Config()
     sources, _ = foreign_plugins(config.plugins.directories)

@@ -1,6 +1,7 @@
 """The guard of GPU memory where no daemon watches: the same check, over a moment's own look.
 
-Only a box with a GPU library pays for it. Memory of a process that has just ended is given back
+Only a box with a GPU library, or with plugins that may bring another vendor's sampler, pays for it.
+Memory of a process that has just ended is given back
 within moments, so what looks held is looked at for a while before a run is refused.
 """
 
@@ -10,6 +11,7 @@ from typing import Final
 
 from pfid.adapters.gpu_gate import find_library
 from pfid.bootstrap.gpu_look import OwnLook
+from pfid.bootstrap.gpu_plugins import SamplerPlugins, own_sampler_plugins
 from pfid.bootstrap.selftest import Bench, prove_gates, take_stock
 from pfid.config.load import ConfigFile
 from pfid.config.paths import config_file
@@ -21,7 +23,7 @@ from pfid.domain.outcome import Outcome
 from pfid.domain.verdict import Entity, EntityKind
 from pfid.host.plugins import Registered
 from pfid.policy.evaluate import run_check
-from pfid.policy.gpu_guard import CHECK, VISIBLE, chosen_gpus, held
+from pfid.policy.gpu_guard import CHECK, chosen_gpus, held, hides_all
 from pfid.spec.check import Stage
 from pfid.spec.world import World
 
@@ -36,8 +38,8 @@ def why_not_by_own_look(environ: Mapping[str, str]) -> str:
 
     Who cannot look refuses nobody, and neither does a check that is switched off or not proven.
     """
-    visible = environ.get(VISIBLE)
-    if visible in {"", "-1"} or find_library(environ) is None:
+    others = own_sampler_plugins(environ)
+    if hides_all(environ) or (find_library(environ) is None and not others.places):
         return ""
     try:
         config = ConfigFile(path=config_file(environ, embedded=True)).load()
@@ -49,27 +51,27 @@ def why_not_by_own_look(environ: Mapping[str, str]) -> str:
     check = next((each for each in found if each.check.name == CHECK), None)
     if check is None:
         return ""
-    why = _look(check, visible)
+    why = _look(check, environ, others)
     believed = why and prove_gates([check], Bench(config=config))[0].state is GateState.PROVEN
     return why if believed else ""
 
 
-def _look(check: Registered, visible: str | None) -> str:
-    with OwnLook() as own:
+def _look(check: Registered, environ: Mapping[str, str], others: SamplerPlugins) -> str:
+    with OwnLook(others=others) as own:
         until_s = time.monotonic() + OPEN_S + RELEASE_S
         view = own.look(LOOK_S, open_s=OPEN_S)
-        why = _held(check, own, view, visible)
-        while why and view.up and time.monotonic() < min(until_s, own.began_s + RELEASE_S):
+        why = _held(check, own, view, environ)
+        while why and time.monotonic() < min(until_s, own.began_s + RELEASE_S):
             view = own.look(LOOK_S, open_s=0.0)
-            why = _held(check, own, view, visible)
+            why = _held(check, own, view, environ)
         return why
 
 
-def _held(check: Registered, own: OwnLook, view: GpusView, visible: str | None) -> str:
-    if not view.up:
-        return ""
+def _held(check: Registered, own: OwnLook, view: GpusView, environ: Mapping[str, str]) -> str:
     said = []
-    for gpu in chosen_gpus(view, visible):
+    for gpu in chosen_gpus(view, environ):
+        if gpu.last is None:  # its driver does not answer
+            continue
         about = Entity(EntityKind.GPU, gpu.facts.uuid)
         now = LiveGpus(own.box, about, time.monotonic())
         verdict = run_check(check.check, World(subject=about, gpus=now))

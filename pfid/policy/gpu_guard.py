@@ -4,7 +4,7 @@ Asked of a daemon's settled, proven verdicts; without a daemon the launcher look
 look refuses nobody.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from pfid.domain.gpu_view import GpusView, GpuView
@@ -15,19 +15,32 @@ from pfid.policy.hysteresis import UNSEEN
 
 CHECK: Final = "gpu_memory_orphaned"
 VISIBLE: Final = "CUDA_VISIBLE_DEVICES"
+_HIP: Final = "HIP_VISIBLE_DEVICES"
+_CHOSEN_BY: Final = {
+    "nvidia": ((VISIBLE,),),
+    "amd": (("ROCR_VISIBLE_DEVICES",), (_HIP, VISIBLE)),
+}
+"""By vendor, what chooses one after the other; of several names the first that is set. HIP heeds
+CUDA's as its own. Where nobody knows how a vendor's cards are chosen, a run may use each."""
+NO_CARD: Final = frozenset({"", "-1"})
 
 
-def refusal(snapshot: Snapshot, visible: str | None) -> str:
+def hides_all(environ: Mapping[str, str]) -> bool:
+    """Whether a run with this environment is shown no GPU, whoever made it."""
+    return environ.get(VISIBLE) in NO_CARD and environ.get(_HIP, "") in NO_CARD
+
+
+def refusal(snapshot: Snapshot, environ: Mapping[str, str]) -> str:
     """Why a run may not start, "" if nothing speaks against it.
 
     Args:
         snapshot: of the daemon that watches the GPUs.
-        visible: the run's CUDA_VISIBLE_DEVICES, None where it is not set: every GPU.
+        environ: of the run; where it chooses nothing, every GPU.
     """
     if snapshot.gpus is None:
         return ""
     stands = {v.entity.id: v.summary for v in snapshot.verdicts if _stands(v)}
-    chosen = chosen_gpus(snapshot.gpus, visible)
+    chosen = chosen_gpus(snapshot.gpus, environ)
     return held([(g, stands[g.facts.uuid]) for g in chosen if g.facts.uuid in stands])
 
 
@@ -49,26 +62,43 @@ def _stands(verdict: VerdictView) -> bool:
     return about and fails and UNSEEN not in verdict.label
 
 
-def chosen_gpus(gpus: GpusView, visible: str | None) -> Sequence[GpuView]:
-    """The GPUs that CUDA would show a program; as CUDA does, up to the first name that is none.
+def chosen_gpus(gpus: GpusView, environ: Mapping[str, str]) -> Sequence[GpuView]:
+    """The GPUs that a program would be shown: by CUDA, and by what others have in its place.
 
     Numbers are taken in the driver's order, which is CUDA's own on a box of like cards.
     """
     present = [g for g in gpus.gpus if g.present]
-    if visible is None:
-        return present
     found: list[GpuView] = []
-    for name in (part.strip() for part in visible.split(",")):
-        named = next(iter(_named(present, name)), None)
+    for vendor in dict.fromkeys(g.facts.vendor for g in present):
+        found += _of_vendor([g for g in present if g.facts.vendor == vendor], vendor, environ)
+    return found
+
+
+def _of_vendor(
+    cards: Sequence[GpuView], vendor: str, environ: Mapping[str, str]
+) -> Sequence[GpuView]:
+    numbered = {gpu.facts.index: gpu for gpu in cards}
+    for names in _CHOSEN_BY.get(vendor, ()):
+        text = next((environ[name] for name in names if name in environ), None)
+        if text is not None:  # what comes after it counts those that are left
+            numbered = dict(enumerate(_chosen(numbered, text)))
+    return tuple(numbered.values())
+
+
+def _chosen(numbered: Mapping[int, GpuView], text: str) -> Sequence[GpuView]:
+    """As CUDA does: up to the first name that is none."""
+    found: list[GpuView] = []
+    for name in (part.strip() for part in text.split(",")):
+        named = _named(numbered, name)
         if named is None:
             break
         found.append(named)
     return found
 
 
-def _named(gpus: Iterable[GpuView], name: str) -> Iterable[GpuView]:
+def _named(numbered: Mapping[int, GpuView], name: str) -> GpuView | None:
     if name.isdecimal():
-        return (g for g in gpus if g.facts.index == int(name))
+        return numbered.get(int(name))
     if not name.startswith("GPU-") or len(name) < len("GPU-") + 4:
-        return ()
-    return (g for g in gpus if g.facts.uuid.startswith(name))
+        return None
+    return next((g for g in numbered.values() if g.facts.uuid.startswith(name)), None)

@@ -5,10 +5,11 @@ from typing import Final
 
 from pfid.adapters.gpu_worker import pids_are_ours
 from pfid.bootstrap.gpu_look import OwnLook, told_by
+from pfid.bootstrap.gpu_plugins import own_sampler_plugins
 from pfid.bootstrap.preflight.project import Project
 from pfid.bootstrap.sources import gather
 from pfid.domain.gpu_view import GpusView, GpuView
-from pfid.policy.gpu_guard import VISIBLE, chosen_gpus
+from pfid.policy.gpu_guard import chosen_gpus
 from pfid.spec.ports.gpus import SamplerProblem
 from pfid.spec.ports.preflight import CardFacts, CardsFacts
 
@@ -19,7 +20,7 @@ NONE_HERE: Final = frozenset({SamplerProblem.NO_LIBRARY.value, SamplerProblem.NO
 
 
 def cards_facts(project: Project) -> CardsFacts | None:
-    """Look at the cards that CUDA would show the run; None where the spec asks for none."""
+    """Look at the cards that the run would be shown; None where the spec asks for none."""
     gpus = project.spec.gpus
     if gpus is None:
         return None
@@ -27,15 +28,15 @@ def cards_facts(project: Project) -> CardsFacts | None:
     looked = told_by(found)
     if looked is not None:
         return _facts(looked.view, gpus.count, project)
-    with OwnLook(found.sources) as own:
+    with OwnLook(found.sources, own_sampler_plugins(project.environ)) as own:
         return _facts(own.look(LOOK_S), gpus.count, project)
 
 
 def _facts(view: GpusView, needed: int, project: Project) -> CardsFacts:
-    if not view.up:
+    chosen = chosen_gpus(view, project.environ)
+    if not view.up and not any(gpu.last is not None for gpu in chosen):
         absent = view.problem in NONE_HERE and not view.expected
         return CardsFacts(needed=needed, problem="" if absent else "cannot_look")
-    chosen = chosen_gpus(view, project.environ.get(VISIBLE))
     return CardsFacts(
         needed=needed, cards=tuple(_card(gpu, ours=pids_are_ours()) for gpu in chosen)
     )
