@@ -35,6 +35,7 @@ from typing import Any, Final
 from pfid.analysis.gpu_hang_cases import hang_cases, waiting_cases
 from pfid.analysis.gpu_held_back_cases import held_back_cases
 from pfid.analysis.gpu_presence import age_s, gpus_exist
+from pfid.analysis.gpu_waiting import idles, spins
 from pfid.analysis.gpu_window import newest_window
 from pfid.analysis.gpu_work import classify
 from pfid.analysis.gpu_work_cases import WorkCase, card, own_gemm, work_cases
@@ -189,9 +190,9 @@ def _reason(
     if card.shared and reading.work in _OF_THE_RUN:
         return "shared_gpu"
     if reading.work is Work.IDLE:
-        alone = _idle(seen, limits)
+        alone = idles(seen, limits)
         return alone if idle_only else _BESIDE.get(alone, Work.NO_CLEAR_FAULT.value)
-    return _spins(seen, limits) if reading.work is Work.LOW_POWER else reading.work.value
+    return spins(seen, limits) if reading.work is Work.LOW_POWER else reading.work.value
 
 
 _BESIDE: Final = {"gpu_starved": "some_gpus_idle", "phase_unknown": "phase_unknown"}
@@ -208,32 +209,6 @@ _OF_THE_RUN: Final = frozenset(
         Work.LOW_POWER,
     }
 )
-
-
-def _idle(seen: Seen, limits: Limits) -> str:
-    if seen.suspended:
-        return "waits_by_phase"
-    if seen.phase is None:
-        return "phase_unknown"
-    if not _may_wait(seen):
-        return "gpu_starved"
-    return "waits_by_phase" if _in_time(seen, limits) else "phase_lasts_too_long"
-
-
-def _spins(seen: Seen, limits: Limits) -> str:
-    if seen.suspended or (_may_wait(seen) and _in_time(seen, limits)):
-        return "waits_by_phase"
-    hung = seen.phase is not None and limits.hangs(seen.since_s, seen.longest_s)
-    return "hung_in_collective" if hung else "busy_at_low_power"
-
-
-def _may_wait(seen: Seen) -> bool:
-    """Whether the run claims nothing that needs a GPU: evaluation, checkpoint, before step one."""
-    return seen.phase is not None and (seen.phase is not Phase.TRAIN or not seen.stepped)
-
-
-def _in_time(seen: Seen, limits: Limits) -> bool:
-    return limits.excuses(seen.phase or Phase.TRAIN, seen.since_s, seen.longest_s)
 
 
 def controls(limits: Limits) -> Iterable[Control]:
