@@ -17,6 +17,7 @@ _OFF: Final = (
     "core.fsmonitor=",
     "core.hooksPath=/dev/null",
     "core.sshCommand=false",
+    "core.trustctime=true",  # a file that was replaced with its size and date kept is looked at
     "credential.helper=",
     "diff.noprefix=false",
     "diff.mnemonicPrefix=false",
@@ -28,6 +29,7 @@ _ENVIRON: Final = {
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_NO_LAZY_FETCH": "1",
+    "GIT_NO_REPLACE_OBJECTS": "1",  # a commit is what its name says
     "LC_ALL": "C",
 }
 _PROBLEMS: Final = (
@@ -75,9 +77,17 @@ class GitCommand:
         *arguments: str,
         folder: str | None = None,
         off: Sequence[str] = (),
+        index: str | None = None,
         may_fail: bool = False,
     ) -> bytes:
         """Run one and return its output.
+
+        Args:
+            arguments: for git.
+            folder: where, if not in the one it was made for.
+            off: what else of the configuration does not count.
+            index: a file that is read, and written, in the place of the repository's own.
+            may_fail: whether nothing found is an answer.
 
         Raises:
             GitGaveUpError: if it fails, and may not.
@@ -89,7 +99,7 @@ class GitCommand:
         try:
             finished = run_bounded(
                 [program, "--no-pager", *switched_off, "-C", folder or self._folder, *arguments],
-                self._environ,
+                self._environ if index is None else {**self._environ, "GIT_INDEX_FILE": index},
                 deadline_s=max(0.0, self._until_s - time.monotonic()),
                 out_max_bytes=1 << 26,
             )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec.structs import replace
 
 from pfid.adapters.git_command import GitCommand, GitGaveUpError
+from pfid.adapters.git_index import index_that_looks
 from pfid.domain.repository import GitFacts, GitProblem, GitSubmodule
 
 if TYPE_CHECKING:
@@ -59,21 +60,43 @@ class GitRepository:
         """All that is neither tracked nor ignored; a folder of such files by the folder alone."""
         return self._listed("--others", "--exclude-standard", "--directory")
 
+    def ignored(self) -> tuple[str, ...] | None:
+        """All that git is told to ignore; a folder of such files by the folder alone."""
+        return self._listed("--others", "--ignored", "--exclude-standard", "--directory")
+
+    def links(self) -> tuple[str, ...] | None:
+        """Every tracked symbolic link."""
+        from pfid.formats.git_status import symlinks
+
+        listed = self._list("--stage")
+        return None if listed is None else tuple(symlinks(listed))
+
     def _listed(self, *options: str) -> tuple[str, ...] | None:
-        self._command.begin(self._deadline_s)
-        try:
-            root = self._text("rev-parse", "--show-toplevel")
-            listed = self._git("ls-files", "-z", *options, folder=root)
-        except GitGaveUpError:
+        listed = self._list(*options)
+        if listed is None:
             return None
         return tuple(os.fsdecode(path) for path in listed.split(b"\0") if path)
 
+    def _list(self, *options: str) -> bytes | None:
+        self._command.begin(self._deadline_s)
+        try:
+            root = self._text("rev-parse", "--show-toplevel")
+            return self._git("ls-files", "-z", *options, folder=root)
+        except GitGaveUpError:
+            return None
+
     def _look(self) -> GitFacts:
         root = self._text("rev-parse", "--show-toplevel")
-        from pfid.formats.git_status import parse_status  # a launch outside of one needs none
-
         links = dict(self._links(root))
         filters = tuple(sorted(set(self._filters(root, links, _DEPTH_MAX))))
+        with index_that_looks(self._command, root) as index:
+            return self._seen(root, links, filters, index)
+
+    def _seen(
+        self, root: str, links: Mapping[str, str], filters: tuple[str, ...], index: str | None
+    ) -> GitFacts:
+        from pfid.formats.git_status import parse_status  # a launch outside of one needs none
+
         off = tuple(f"filter.{name}.{key}" for name in filters for key in ("clean=", "process="))
         off += tuple(f"filter.{name}.required=false" for name in filters)
         status = parse_status(
@@ -88,6 +111,7 @@ class GitRepository:
                 "--no-ahead-behind",
                 folder=root,
                 off=off,
+                index=index,
             )
         )
         if status.commit is None:
@@ -104,28 +128,30 @@ class GitRepository:
             changes_n=status.changes_n,
             untracked=status.untracked,
             untracked_n=status.untracked_n,
-            diff_sha256=self._digest(root, status.commit, off) if dirty else None,
+            diff_sha256=self._digest(root, status.commit, off, index) if dirty else None,
             submodules=tuple(self._submodules(root, links, status)),
             filters_off=filters,
         )
 
-    def _digest(self, root: str, commit: str, off: Sequence[str]) -> str | None:
+    def _digest(self, root: str, commit: str, off: Sequence[str], index: str | None) -> str | None:
         """Digest of all that differs; None where that is too much, or cannot be read."""
         digest = hashlib.sha256()
         try:
-            for text in self._diffs(root, commit, off, _DEPTH_MAX):
+            for text in self._diffs(root, commit, off, index, _DEPTH_MAX):
                 digest.update(text)
         except GitGaveUpError:
             return None
         return digest.hexdigest()
 
-    def _diffs(self, folder: str, commit: str, off: Sequence[str], depth: int) -> Iterator[bytes]:
+    def _diffs(
+        self, folder: str, commit: str, off: Sequence[str], index: str | None, depth: int
+    ) -> Iterator[bytes]:
         """What differs in a repository, then what differs inside its submodules."""
-        yield self._git(*DIFF, commit, "--", folder=folder, off=off)
+        yield self._git(*DIFF, commit, "--", folder=folder, off=off, index=index)
         for path, _ in self._links(folder):
             inner = f"{folder}/{path}"
             if depth and os.path.lexists(f"{inner}/.git"):
-                yield from self._diffs(inner, "HEAD", off, depth - 1)
+                yield from self._diffs(inner, "HEAD", off, None, depth - 1)
 
     def _links(self, root: str) -> Iterator[tuple[str, str]]:
         """Submodules in the index and the commits it names; listing takes long, so only if any."""

@@ -1,4 +1,4 @@
-"""What ``git status --porcelain=v2 --branch -z`` and ``git ls-files --stage -z`` say."""
+"""What ``git status --porcelain=v2 --branch -z`` and ``git ls-files -z`` say."""
 
 from collections.abc import Iterator, Mapping
 from typing import Final
@@ -8,6 +8,7 @@ from msgspec import Struct, field
 from pfid.domain.repository import CHANGES_MAX, GitChange, GitSubmodule
 
 _GITLINK: Final = "160000"
+_SYMLINK: Final = "120000"
 _FIELDS: Final = {"1": 7, "u": 9}
 """Blanks before the path, by kind of entry."""
 _NULL_OID: Final = "0"
@@ -76,8 +77,31 @@ def _submodule(fields: list[str]) -> GitSubmodule:
 
 def gitlinks(text: bytes) -> Iterator[tuple[str, str]]:
     """Paths of submodules and the commits that the index names."""
+    for mode, name, path in _staged(text):
+        if mode == _GITLINK:
+            yield path, name
+
+
+def symlinks(text: bytes) -> Iterator[str]:
+    """Paths of symbolic links."""
+    return (path for mode, _, path in _staged(text) if mode == _SYMLINK)
+
+
+def _staged(text: bytes) -> Iterator[tuple[str, str, str]]:
+    """Mode, object's name and path of each entry of ``git ls-files --stage -z``."""
     for entry in text.decode("utf-8", "surrogateescape").split("\0"):
         what, _, path = entry.partition("\t")
         mode, _, rest = what.partition(" ")
-        if mode == _GITLINK:
-            yield path, rest.partition(" ")[0]
+        yield mode, rest.partition(" ")[0], path
+
+
+def unlooked(text: bytes) -> Iterator[tuple[str, bool]]:
+    """Files that git takes for unchanged whatever lies there (``git ls-files -v -z``).
+
+    Yields:
+        A path, and whether its absence means nothing: a sparse checkout leaves it out.
+    """
+    for entry in text.decode("utf-8", "surrogateescape").split("\0"):
+        tag, _, path = entry.partition(" ")
+        if tag.islower() or tag == "S":
+            yield path, tag in {"S", "s"}

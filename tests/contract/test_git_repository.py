@@ -4,6 +4,7 @@ import hashlib
 import os
 import shutil
 import subprocess
+import time
 
 import pytest
 
@@ -75,6 +76,55 @@ def test_a_dirty_tree_says_so_beside_its_commit_and_digests_what_differs(repo):
     assert look(repo).diff_sha256 != first.diff_sha256
     (repo / "weights.bin").write_bytes(bytes(range(256)))
     assert look(repo).diff_sha256 == first.diff_sha256
+
+
+@pytest.mark.parametrize("mark", ["--assume-unchanged", "--skip-worktree"])
+def test_a_file_that_the_index_takes_for_unchanged_is_looked_at(repo, mark):
+    (repo / "train.py").write_text("two\n")
+    shown = look(repo)
+    git(repo, "update-index", mark, "train.py")
+    index = (repo / ".git/index").read_bytes()
+    assert git(repo, "status", "--porcelain") == ""  # that is what git says of it
+    assert look(repo) == shown
+    assert shown.dirty
+    assert (repo / ".git/index").read_bytes() == index
+    (repo / "train.py").write_text("one\n")
+    assert look(repo).dirty is False
+
+
+def test_what_a_sparse_checkout_leaves_out_is_no_change_and_what_is_taken_away_is(repo):
+    git(repo, "update-index", "--skip-worktree", "train.py")
+    (repo / "train.py").unlink()
+    assert look(repo).dirty is False
+    git(repo, "update-index", "--no-skip-worktree", "train.py")
+    git(repo, "update-index", "--assume-unchanged", "train.py")
+    assert look(repo).changes == (GitChange(path="train.py", state=".D"),)
+
+
+def test_a_file_that_was_replaced_with_its_size_and_date_kept_is_looked_at(repo):
+    git(repo, "config", "core.trustctime", "false")
+    times = (repo / "train.py").stat()
+    os.utime(repo / ".git/index", ns=(times.st_mtime_ns + 10**10,) * 2)  # no file is younger
+    while int((repo / "train.py").stat().st_ctime) == int(times.st_ctime):  # git counts seconds
+        time.sleep(0.05)
+        (repo / "train.py").write_text("two\n")
+    os.utime(repo / "train.py", ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert (
+        git(repo, "--no-optional-locks", "status", "--porcelain") == ""
+    )  # that is what git says of it
+    assert look(repo).dirty
+
+
+def test_a_commit_that_another_one_stands_in_for_is_what_its_name_says(repo):
+    first = git(repo, "rev-parse", "HEAD")
+    (repo / "train.py").write_text("two\n")
+    git(repo, "commit", "-qam", "two")
+    git(repo, "replace", "HEAD", first)
+    assert look(repo).dirty is False
+    (repo / "train.py").write_text("one\n")
+    git(repo, "add", ".")
+    assert git(repo, "status", "--porcelain") == ""  # that is what git says of it
+    assert look(repo).dirty
 
 
 def test_the_digest_is_of_the_diff_whatever_the_user_likes_to_see(repo, tmp_path):
