@@ -1,20 +1,23 @@
 """Fail when the code that would be launched is not the code of a commit.
 
-A manifest names a commit. If tracked files differ from it, if a submodule does, if an untracked
-file is imported, or if the launched script is one that git does not track (or ignores, or that
-lies outside of the repository), the commit describes another program than the one that trains, and
-nobody can ever run that again (playbook 4.4). A folder that git refuses to look at, because it
-belongs to somebody else, is neither clean nor dirty.
+A manifest names a commit. If tracked files differ from it (those too that the index takes for
+unchanged), if a submodule does, if a file is imported that git does not track or that it ignores,
+or if the launched script is such a file (or lies outside of the repository, or behind a link that
+leads there), the commit describes another program than the one that trains, and nobody can ever
+run that again (playbook 4.4). A folder that git refuses to look at, because it belongs to somebody
+else, is neither clean nor dirty. An ignored file that stands in the spec's [provenance] is recorded
+by its content and keeps nobody from a launch.
 
 Code that cannot be read, or is of a newer Python than the one pfid runs in, is searched for the
 names of untracked files: where it holds one and the import itself is not seen, nobody can say.
 
-Blind spot: ignored files that are imported, code outside the repository that is not the launched
-script, and imports whose name is made at run time. Which script is launched is known to
-`pfid run --preflight`, or from the spec's `command` or its smoke run; else nobody can say. A commit
-made after this look is another matter: the launch samples the commit again.
+Blind spot: code outside the repository that is not the launched script, ignored code that is put
+on the path at run time, and imports whose name is made at run time. Which script is launched is
+known to `pfid run --preflight`, or from the spec's `command` or its smoke run; else nobody can say.
+A commit made after this look is another matter: the launch samples the commit again.
 
-When it fires: commit, or put away what is not meant to run. For dubious ownership, launch as the
+When it fires: commit, put away what is not meant to run, or name an ignored file under [provenance]
+auxiliary. For dubious ownership, launch as the
 owner, or `git config --global --add safe.directory` the folder if you trust it.
 """
 
@@ -50,6 +53,7 @@ ANSWERS: Final = Answers(
         "uncommitted_changes": (Outcome.FAIL, "tracked files differ from the commit"),
         "submodule_dirty": (Outcome.FAIL, "a submodule differs from what the commit names"),
         "untracked_imported": (Outcome.FAIL, "code that git does not track would be imported"),
+        "ignored_imported": (Outcome.FAIL, "code that git ignores would be imported"),
         "untracked_launched": (Outcome.FAIL, "what would be launched is in no commit"),
         "no_repository": (Outcome.FAIL, "no repository: nothing can name the code that would run"),
         "no_commit": (
@@ -80,6 +84,7 @@ class Seen:
     changes: int
     submodules: int
     imported: int | None
+    ignored: int
     launched: int
     named: tuple[str, ...] = reported()
     said: str = reported()
@@ -93,12 +98,13 @@ def observe(world: World) -> Seen:
     modules = [c.path for c in git.changes if c.submodule]
     modules += [s.path for s in git.submodules if (s.moved or s.dirty) and s.path not in modules]
     untracked = facts.unclear if facts.imported is None else facts.imported
-    named = (*(c.path for c in changed), *modules, *facts.launched, *untracked)
+    named = (*(c.path for c in changed), *modules, *facts.launched, *untracked, *facts.ignored)
     return Seen(
         problem=git.problem.value,
         changes=len(changed) or (git.changes_n if git.dirty and not modules else 0),
         submodules=len(modules),
         imported=None if facts.imported is None else len(facts.imported),
+        ignored=len(facts.ignored),
         launched=len(facts.launched),
         named=named[:NAMED_MAX],
         said=git.detail,
@@ -111,6 +117,7 @@ def judge(seen: Seen, _: NoLimits) -> Verdict:
         "changed": (seen.changes, "1"),
         "submodules": (seen.submodules, "1"),
         "untracked_imported": (seen.imported, "1"),
+        "ignored_imported": (seen.ignored, "1"),
         "untracked_launched": (seen.launched, "1"),
     }
     if seen.problem:
@@ -122,10 +129,12 @@ def judge(seen: Seen, _: NoLimits) -> Verdict:
         code = "submodule_dirty"
     elif seen.launched:
         code = "untracked_launched"
-    elif seen.imported is None:
-        code = "imports_unreadable"
     elif seen.imported:
         code = "untracked_imported"
+    elif seen.ignored:
+        code = "ignored_imported"
+    elif seen.imported is None:
+        code = "imports_unreadable"
     return ANSWERS.say(code, figures=figures, evidence=seen.named)
 
 
@@ -143,13 +152,14 @@ def controls(_: NoLimits) -> Iterable[Control]:
     still = GitSubmodule(path="vendor/lib", commit="c", checked_out="c")
     yield _control("submodule as it should be", "committed", dirty=False, submodules=(still,))
     yield _control("ignored untracked file", "committed", dirty=False, untracked=("notes",))
-    for name, code, imported, launched in (
-        ("untracked and imported", "untracked_imported", ("train/new.py",), ()),
-        ("untracked and launched", "untracked_launched", (), ("train/new.py",)),
-        ("imports unreadable", "imports_unreadable", None, ()),
+    new = ("train/new.py",)
+    for name, code, facts in (
+        ("imported", "untracked_imported", TreeFacts(git=CLEAN_REPOSITORY, imported=new)),
+        ("launched", "untracked_launched", TreeFacts(git=CLEAN_REPOSITORY, launched=new)),
+        ("ignored", "ignored_imported", TreeFacts(git=CLEAN_REPOSITORY, ignored=new)),
+        ("unreadable", "imports_unreadable", TreeFacts(git=CLEAN_REPOSITORY, imported=None)),
     ):
-        facts = TreeFacts(git=CLEAN_REPOSITORY, imported=imported, launched=launched)
-        yield ANSWERS.control(name, code, project_world(tree=facts))
+        yield ANSWERS.control(f"{name} file", code, project_world(tree=facts))
     for problem in GitProblem:
         if problem is not GitProblem.NONE:
             facts = TreeFacts(git=GitFacts(problem=problem))

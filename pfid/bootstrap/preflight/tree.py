@@ -1,11 +1,18 @@
 """The working tree, and which untracked files the code would import."""
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Final
 
 from pfid.adapters.untracked_files import untracked_files
+from pfid.bootstrap.preflight.hidden_code import (
+    folders_of,
+    imported_from,
+    leading_out,
+    places_of_code,
+)
 from pfid.bootstrap.preflight.imports import imports_of, is_script
 from pfid.bootstrap.preflight.launched_files import launched_files
 from pfid.bootstrap.preflight.manifest import last_launched
@@ -21,22 +28,43 @@ def tree_facts(project: Project) -> TreeFacts:
     git = project.git
     if git.problem.value or not git.root:
         return TreeFacts(git=git)
-    root = Path(git.root)
-    untracked = [path for path in untracked_files(root, git.untracked) if path.endswith(".py")]
-    started = _started(project)
-    if not (untracked or started or git.untracked_n > CHANGES_MAX):
-        return TreeFacts(git=git)
-    tracked = project.repository.tracked()
-    if tracked is None:
+    root, repository = Path(git.root), project.repository
+    listed = (repository.tracked(), repository.links(), repository.ignored())
+    if any(each is None for each in listed):
         return TreeFacts(git=git, imported=None)
-    begun, known = _names_of(started, root), set(tracked)
+    tracked, links, ignored = (each or () for each in listed)
+    begun, known = _names_of(_started(project), root), set(tracked)
     launched = tuple(name for name, inner in begun.items() if not inner and name not in known)
-    code = list(_code(root, tracked, tuple(begun))) if untracked else []
+    untracked = [path for path in untracked_files(root, git.untracked) if path.endswith(".py")]
+    outside = places_of_code(root, leading_out(root, links, known))
+    hidden = places_of_code(root, _unrecorded(project, root, ignored))
+    looks = bool(untracked or outside or hidden)
+    code = list(_code(root, tracked, tuple(begun))) if looks else []
     if git.untracked_n > CHANGES_MAX or len(code) > FILES_MAX:
         return TreeFacts(git=git, imported=None, launched=launched)
-    found = imported(root, code, [path for path in untracked if path not in launched])
-    told = None if found.unclear and not found.imported else found.imported
-    return TreeFacts(git=git, imported=told, launched=launched, unclear=found.unclear)
+    beside = [path for path in untracked if path not in launched]
+    found = imported(root, code, beside, to_the_end=bool(outside or hidden))
+    begins = folders_of(code)
+    behind = imported_from(root, outside, found.names, begins)
+    reached = imported_from(root, hidden, found.names, begins)
+    seen = tuple(sorted({*found.imported, *behind}))
+    return TreeFacts(
+        git=git,
+        imported=None if found.unclear and not seen else seen,
+        launched=launched,
+        ignored=tuple(path for path in reached if path not in launched),
+        unclear=found.unclear,
+    )
+
+
+def _unrecorded(project: Project, root: Path, ignored: Iterable[str]) -> Iterator[str]:
+    """Those whose content no manifest will name."""
+    spoken = project.spec.provenance
+    paths = () if spoken is None else (*spoken.config, *spoken.datasets, *spoken.auxiliary)
+    recorded = [Path(os.path.normpath(project.path(path))) for path in paths]
+    for entry in ignored:
+        if not any((root / entry).is_relative_to(path) for path in recorded):
+            yield entry
 
 
 def _started(project: Project) -> tuple[Path, ...]:
@@ -51,9 +79,10 @@ def _names_of(started: Sequence[Path], root: Path) -> dict[str, bool]:
     """What is started, as git names it, and whether a repository within this one holds it."""
     names, top = {}, root.resolve()
     for path in started:
-        real = path.parent.resolve() / path.name  # a link is tracked as itself
-        name = str(real.relative_to(top)) if real.is_relative_to(top) else str(real)
-        names[name] = _in_submodule(real, top)
+        itself = path.parent.resolve() / path.name  # a link is tracked as itself
+        for real in dict.fromkeys((itself, Path(os.path.realpath(path)))):  # what it leads to, runs
+            name = str(real.relative_to(top)) if real.is_relative_to(top) else str(real)
+            names[name] = _in_submodule(real, top)
     return names
 
 
@@ -70,33 +99,46 @@ class Found:
     Attributes:
         imported: untracked files that code imports, or that those import in their turn.
         unclear: files of code that cannot be read, or not parsed while they name another one.
+        names: every dotted name that the code imports, as far as it was read.
     """
 
     imported: tuple[str, ...] = ()
     unclear: tuple[str, ...] = ()
+    names: frozenset[str] = frozenset()
 
 
-def imported(root: Path, code: Iterable[str], untracked: Sequence[str]) -> Found:
+def imported(
+    root: Path, code: Iterable[str], untracked: Sequence[str], *, to_the_end: bool = False
+) -> Found:
     """Look for untracked files that the code imports.
 
     An import counts if its last names are those of the file: `train.masks`, `from train import
     masks` and `import masks` all mean ``train/masks.py``. A name that two files bear counts for
     both.
+
+    Args:
+        root: of the repository.
+        code: files that hold it.
+        untracked: files it may import.
+        to_the_end: whether all of it is read even if no file is left that it may import.
     """
     open_files, found = list(untracked), list[str]()
     last = {path: _parts(path)[-1] for path in untracked}
     doubts: dict[str, frozenset[str] | None] = {}
-    code = list(code)
-    while code and open_files:
+    code, every = list(code), set[str]()
+    while code and (open_files or to_the_end):
         read = {path: imports_of(root / path, last.values()) for path in code}
         doubts.update((path, imports.words) for path, imports in read.items())
         names = {name for imports in read.values() for name in imports.names}
+        every |= names
         code = [path for path in open_files if _module(path) & names]
         open_files = [path for path in open_files if path not in code]
         found += code
     left = {last[path] for path in open_files}
     unclear = (path for path, words in doubts.items() if left and (words is None or words & left))
-    return Found(imported=tuple(sorted(found)), unclear=tuple(sorted(unclear)))
+    return Found(
+        imported=tuple(sorted(found)), unclear=tuple(sorted(unclear)), names=frozenset(every)
+    )
 
 
 def _code(root: Path, tracked: Sequence[str], started: Sequence[str]) -> Iterator[str]:

@@ -17,12 +17,14 @@ class TreeFacts:
         git: as git sees it.
         imported: untracked files that tracked code imports; None if that could not be looked at.
         launched: files that the command starts and no commit of the repository holds.
+        ignored: files that git ignores, that code imports, and whose content no manifest will name.
         unclear: files of code that cannot be read or parsed, and may import an untracked one.
     """
 
     git: GitFacts
     imported: tuple[str, ...] | None = ()
     launched: tuple[str, ...] = ()
+    ignored: tuple[str, ...] = ()
     unclear: tuple[str, ...] = ()
 
 

@@ -220,3 +220,81 @@ def test_what_a_submodule_holds_is_its_own_repositorys(beside, tmp_path):
     allowed = ("-c", "protocol.file.allow=always")
     beside.git(*allowed, "submodule", "--quiet", "add", str(inner), "lib")
     assert launched(beside, "python", "lib/job.py") == ()
+
+
+@pytest.fixture
+def hiding(repository):
+    """A project that ignores much, some of it code."""
+    repository.write(".gitignore", "/gen/\n*_local.py\n/data/\n/venv/\n/build/\n__pycache__\n")
+    repository.write(
+        "run.py", "import settings_local\nfrom gen.tables import T\nimport train.core\n"
+    )
+    repository.commit()
+    return repository
+
+
+@pytest.mark.parametrize(
+    ("files", "found"),
+    [
+        ({"settings_local.py": ""}, ("settings_local.py",)),
+        ({"other_local.py": ""}, ()),
+        ({"gen/tables.py": ""}, ("gen/tables.py",)),
+        ({"gen/tables/__init__.py": "", "gen/__init__.py": ""},
+         ("gen/__init__.py", "gen/tables/__init__.py")),
+        ({"gen/unused.py": ""}, ()),
+        ({"venv/pyvenv.cfg": "", "venv/lib/settings_local.py": ""}, ()),
+        ({"build/lib/train/core.py": ""}, ()),
+        ({"data/scratch/settings_local.py": "", "data/a.bin": ""}, ()),
+    ],
+    ids=["imported", "unused", "folder", "package", "folder, unused", "venv", "build", "data"],
+)  # fmt: skip
+def test_what_git_ignores_and_code_imports_is_named(hiding, files, found):
+    for name, text in files.items():
+        hiding.write(name, text)
+    facts = tree_facts(hiding.project())
+    assert (facts.ignored, facts.imported, facts.git.dirty) == (found, (), False)
+
+
+def test_an_ignored_file_whose_content_every_manifest_names_is_none(hiding):
+    hiding.write("settings_local.py", "")
+    hiding.write("gen/tables.py", "")
+    spec = '[provenance]\nauxiliary = ["settings_local.py"]\nconfig = ["gen"]\n'
+    assert tree_facts(hiding.project(spec)).ignored == ()
+
+
+def test_a_folder_too_full_to_be_looked_through_is_still_asked_for_what_is_imported(
+    hiding, monkeypatch
+):
+    monkeypatch.setattr("pfid.bootstrap.preflight.hidden_code.ENTRIES_MAX", 2)
+    for name in ("gen/1", "gen/2", "gen/3", "gen/tables.py"):
+        hiding.write(name, "")
+    assert tree_facts(hiding.project()).ignored == ("gen/tables.py",)
+
+
+@pytest.mark.parametrize("kind", ["file", "folder"])
+def test_code_behind_a_link_that_leads_out_of_the_commit_is_in_no_commit(
+    repository, tmp_path, kind
+):
+    away = tmp_path / "away"
+    away.mkdir()
+    (away / "masks.py").write_text("")
+    repository.write("run.py", "import linked.masks\nimport masks\n")
+    inside = repository.folder / "within.py"
+    inside.symlink_to("run.py")
+    if kind == "file":
+        (repository.folder / "masks.py").symlink_to(away / "masks.py")
+    else:
+        (repository.folder / "linked").symlink_to(away)
+    repository.commit()
+    found = "masks.py" if kind == "file" else "linked/masks.py"
+    assert imported(repository) == (found,)
+
+
+def test_a_launched_link_is_what_it_leads_to(beside, tmp_path):
+    (tmp_path / "real.py").write_text("")
+    (beside.folder / "link.py").symlink_to(tmp_path / "real.py")
+    (beside.folder / "fine.py").symlink_to("train.py")
+    beside.git("add", "link.py", "fine.py")
+    beside.git("commit", "--quiet", "-m", "links")
+    assert launched(beside, "python", "fine.py") == ()
+    assert launched(beside, "python", "link.py") == (str(tmp_path / "real.py"),)

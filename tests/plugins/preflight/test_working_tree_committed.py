@@ -43,6 +43,13 @@ def test_a_tree_is_judged(git, imported, reason):
     assert said(imported, **git).reason == reason
 
 
+def test_an_ignored_file_that_is_imported_is_no_commits():
+    facts = TreeFacts(git=repository().facts(), imported=None, ignored=("local.py",))
+    verdict = judge(observe(project_world(tree=facts)), NoLimits())
+    assert (verdict.reason, verdict.outcome) == ("ignored_imported", Outcome.FAIL)
+    assert verdict.evidence == ("local.py",)
+
+
 def test_what_left_it_open_is_named():
     facts = TreeFacts(git=repository().facts(), imported=None, unclear=("train.py",))
     verdict = judge(observe(project_world(tree=facts)), NoLimits())
