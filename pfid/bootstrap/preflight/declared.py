@@ -57,11 +57,15 @@ def _path(project: Project, name: str, found: _Found) -> None:
 
 
 def _value(project: Project, file: str, key: str, found: _Found) -> Any:
+    """What stands there; null too, which is nothing that was looked at and found good."""
     try:
-        return value_at(read_config_file(project.path(file)), key)
+        value = value_at(read_config_file(project.path(file)), key)
     except UnreadableFileError as error:
         found.unreadable.append(f"{file}: {error}")
         return None
+    if value is None:
+        found.unreadable.append(f"{file}: {key} is null")
+    return value
 
 
 def _range(project: Project, one: Range, found: _Found) -> None:

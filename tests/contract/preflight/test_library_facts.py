@@ -111,6 +111,19 @@ def test_the_ends_of_a_range_are_in_it(repository):
     assert declared_facts(repository.project(spec)).out_of_range == ()
 
 
+@pytest.mark.parametrize(
+    "declared",
+    [
+        'ranges=[{file="train.json", key="t.lr", min=0}]',
+        'choices=[{file="train.json", key="t.lr", among=["a"]}]',
+    ],
+)
+def test_what_is_null_was_not_found_good(repository, declared):
+    repository.write("train.json", '{"t": {"lr": null}}')
+    found = declared_facts(repository.project(f"[config]\n{declared}\n"))
+    assert found.unreadable == ("train.json: t.lr is null",)
+
+
 def metric(repository, function, more=""):
     (found,) = metrics_facts(
         repository.project(
