@@ -124,6 +124,14 @@ def with_mask(fact: MaskFact) -> MaskReport:
     return replace(report, masks=(fact, *kept))
 
 
+def of_kernel(name: str, known: str | None) -> MaskReport:
+    """The healthy report, of a model whose attention is a kernel of the hub."""
+    report = healthy()
+    flash = [one for one in report.masks if one.attention == "flash_attention_2"]
+    masks = (*report.masks, *(replace(one, attention=name) for one in flash))
+    return replace(report, requested=name, masks=masks, kernels={name: known})
+
+
 def with_layers(**changed: Any) -> MaskReport:
     """The healthy report, with windowed layers that hand over something else."""
     report = healthy()
@@ -145,6 +153,11 @@ def _right() -> tuple[MaskReportCase, ...]:
         MaskReportCase(name="windows", reason="right", report=healthy()),
         MaskReportCase(name="flash", reason="right", report=healthy(), attention=flash),
         MaskReportCase(name="eager", reason="right", report=healthy(), attention="eager"),
+        MaskReportCase(
+            name="kernel that is flash",
+            reason="right",
+            report=of_kernel("kernels-community/flash-attn2", "flash_attention_2"),
+        ),
         MaskReportCase(name="no wider than the window", reason="right", report=with_mask(narrow)),
         MaskReportCase(
             name="another one is wrong",
@@ -199,6 +212,7 @@ def _unknown() -> tuple[MaskReportCase, ...]:
     seen = replace(healthy(), packed_seen_by_flash=None)
     return (
         MaskReportCase(name="no such name", reason="unregistered", report=nameless),
+        MaskReportCase(name="kernel", reason="hub_kernel", report=of_kernel("me/mine", None)),
         MaskReportCase(
             name="flag not set",
             reason="not_causal",

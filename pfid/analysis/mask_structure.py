@@ -6,7 +6,7 @@ keyword is judged instead. "None" means plain causal attention under sdpa alone.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from types import MappingProxyType
 from typing import Final
@@ -35,6 +35,10 @@ REASONS: Final[Mapping[str, tuple[Outcome, str]]] = MappingProxyType(
         "unregistered": (
             Outcome.FAIL,
             "the attention implementation has no mask function: its mask is silently None",
+        ),
+        "hub_kernel": (
+            Outcome.UNKNOWN,
+            "a kernel of the hub: judge what it implements by name, flash_attention_2 or sdpa",
         ),
         "layers_unseen": (Outcome.UNKNOWN, "what the layers hand to attention cannot be seen"),
         "packing_unseen": (Outcome.UNKNOWN, "whether packed documents are told apart is unknown"),
@@ -122,7 +126,13 @@ def attention_judged(report: MaskReport, named: str = "") -> str:
 
 
 def judge_mask(fact: MaskFact, report: MaskReport) -> MaskRow:
-    """Judge one mask."""
+    """Judge one mask; that of a kernel of the hub as what it stands for."""
+    if fact.attention in report.kernels:
+        known = report.kernels[fact.attention]
+        if known is None:
+            unknown = replace(fact, kind=MaskKind.OTHER, max_allowed=None, saturating_row=None)
+            return MaskRow(fact=unknown, reason="hub_kernel", path=FastPath.NONE)
+        return replace(judge_mask(replace(fact, attention=known), report), fact=fact)
     return MaskRow(fact=fact, reason=_reason(fact, report), path=_path(fact, report))
 
 

@@ -138,6 +138,8 @@ class MaskReport:
         packed_seen_by_flash: whether it tells packed documents apart; None if unknown.
         cliff: the windowed mask without padding, one below the window's width and at it.
         planted: faults made on purpose.
+        kernels: implementations that are kernels of the hub, and whose masks each takes; None
+            where that is known only once it is loaded.
     """
 
     transformers: str
@@ -159,3 +161,4 @@ class MaskReport:
     packed_seen_by_flash: bool | None
     cliff: tuple[MaskFact, ...]
     planted: tuple[MaskFact, ...]
+    kernels: Mapping[str, str | None] = field(default_factory=dict)

@@ -34,12 +34,20 @@ def sibling(name: str) -> Any:
 
 
 if TYPE_CHECKING:
-    from pfid.probes import mask_call, mask_config, mask_definition, mask_flash, mask_layers
+    from pfid.probes import (
+        mask_call,
+        mask_config,
+        mask_definition,
+        mask_flash,
+        mask_hub,
+        mask_layers,
+    )
 else:  # the training interpreter reads this file alone, as a part of no package
     mask_call = sibling("mask_call")
     mask_config = sibling("mask_config")
     mask_definition = sibling("mask_definition")
     mask_flash = sibling("mask_flash")
+    mask_hub = sibling("mask_hub")
     mask_layers = sibling("mask_layers")
 
 WINDOW_MAX = 4096
@@ -96,12 +104,9 @@ class Masks:
         self.positions_passed = True
 
     def _all(self) -> List[str]:
-        """Every registered name, and the configuration's own where it is none of them.
-
-        A kernel of the hub (with a slash) is registered when the model is loaded, and only then.
-        """
+        """Every registered name, and the configuration's own where it is none of them."""
         own = self.requested
-        unknown = isinstance(own, str) and own not in self.registered and "/" not in own
+        unknown = isinstance(own, str) and own not in self.registered
         return [*self.registered, str(own)] if unknown else list(self.registered)
 
     def told(self) -> Dict[str, Any]:
@@ -113,7 +118,9 @@ class Masks:
         functions = {
             t: seen[t]["mask_function"] if t in seen else FUNCTIONS.get(t) for t in self.types
         }
+        kernels = mask_hub.kernels(n for n in self.attention if n not in self.registered)
         return {
+            **({"kernels": kernels} if kernels else {}),
             "transformers": self.transformers.__version__,
             "torch": self.torch.__version__,
             "model_type": str(getattr(self.config, "model_type", "")),
@@ -157,7 +164,8 @@ class Masks:
         width = changed.pop("width", self.width)
         given = mask_definition.inputs(self.torch, case, width)
         config = copy.deepcopy(self.config)
-        setattr(config, "_attn_implementation", name)  # noqa: B010 - the way without a look-up
+        asked = name if name in self.registered else mask_hub.asked_as(name)
+        setattr(config, "_attn_implementation", asked)  # noqa: B010 - the way without a look-up
         for size_type, size in self.sizes.items():
             setattr(config, mask_config.SIZES[size_type], size)
         for key, value in changed.items():

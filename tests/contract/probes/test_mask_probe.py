@@ -22,10 +22,11 @@ from pfid.probes import (
     mask_config,
     mask_definition,
     mask_flash,
+    mask_hub,
     mask_layers,
 )
 
-MODULES = (mask, mask_call, mask_config, mask_definition, mask_flash, mask_layers)
+MODULES = (mask, mask_call, mask_config, mask_definition, mask_flash, mask_hub, mask_layers)
 SIZES = {
     "hidden_size": 64,
     "intermediate_size": 96,
@@ -192,17 +193,45 @@ class TestReal:
         assert set(said) - {"schema"} == documented("`pfid probe mask`")
         assert done.exit_code == 1
 
-    @pytest.mark.parametrize(("name", "judged"), [("my_kernel", True), ("owner/kernel", False)])
-    def test_the_configurations_own_attention_is_among_those_that_are_judged(
-        self, config, name, judged
-    ):
+    @pytest.mark.parametrize("name", ["my_kernel", "owner/kernel"])
+    def test_the_configurations_own_attention_is_among_those_that_are_judged(self, config, name):
         pytest.importorskip("transformers")
         model = config(**GEMMA, _attn_implementation=name, attn_implementation=name)
         masks = mask.Masks(model, None, None)
         assert masks.requested == name
-        assert (name in masks.attention) is judged
+        assert name in masks.attention
         assert set(masks.attention) >= set(masks.registered)
         assert mask.Masks(model, ["sdpa"], None).attention == ["sdpa"]
+
+    @pytest.mark.parametrize(
+        ("name", "window", "reasons", "outcome"),
+        [
+            ("kernels-community/flash-attn2", 1024, {"right"}, Outcome.PASS),
+            ("kernels-community/vllm-flash-attn3@v2", 1024, {"right"}, Outcome.PASS),
+            ("kernels-community/flash-attn2", None, {"right", "window_not_passed"}, Outcome.FAIL),
+            ("owner/kernel:forward", 1024, {"hub_kernel"}, Outcome.UNKNOWN),
+            ("owner/kernel", 1024, {"hub_kernel"}, Outcome.UNKNOWN),
+            ("a/b/c", 1024, {"unregistered"}, Outcome.FAIL),
+        ],
+    )
+    def test_a_kernel_of_the_hub_is_judged_as_what_it_is_known_to_be_and_else_unknown(
+        self, config, monkeypatch, name, window, reasons, outcome
+    ):
+        from transformers.models.gemma3 import modeling_gemma3
+
+        attention = modeling_gemma3.Gemma3Attention
+        built = attention.__init__
+
+        def passing_on(self, *args, **kwargs):
+            built(self, *args, **kwargs)
+            self.sliding_window = self.sliding_window and window
+
+        monkeypatch.setattr(attention, "__init__", passing_on)
+        report = look(config(**GEMMA, _attn_implementation=name, attn_implementation=name))
+        assert {fact.attention for fact in report.masks} == {*report.registered, name}
+        assert outcomes(report, name) == reasons
+        assert read_masks(report, (name,)).outcome is outcome
+        assert outcomes(look(config(**GEMMA), attention=[name]), name) == reasons
 
 
 def bound(function):
