@@ -119,8 +119,8 @@ def meet(expectation: Expectation, table: KernelTable, steps: tuple[int, ...]) -
     }
     if not expectation.per_step:
         return _met(expectation, (sum(table.tallies[index].calls for index in wanted),))
-    if not steps or table.steps_late:
-        why = "the trace has no ProfilerStep# rows" if not steps else "its steps are told too late"
+    if not steps or table.why_no_steps:
+        why = table.why_no_steps if steps else "the trace has no ProfilerStep# rows"
         return Met(expectation=expectation, outcome=Outcome.UNKNOWN, counts=(), why=why)
     unplaced = sum(table.unplaced.get(index, 0) for index in wanted)
     if unplaced:

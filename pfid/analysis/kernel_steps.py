@@ -1,6 +1,8 @@
 """Device time by ``ProfilerStep#N``: a row belongs to the step that launched it.
 
-Where the trace does not hold the call that did, to the step in which it begins.
+Where the trace does not hold the call that did, to the step in which it begins. What Kineto writes
+as a step's window on the device (``gpu_user_annotation``) is not used: it holds what the annotated
+thread launched, and leaves out the backward pass of threads of their own (pytorch/kineto#1022).
 """
 
 from collections.abc import Iterable
@@ -28,9 +30,9 @@ class StepDeviceTime:
 
 
 def by_step(table: KernelTable, steps: Iterable[StepWindow]) -> tuple[StepDeviceTime, ...]:
-    """Return every step, none of them if steps were told after rows had been folded."""
+    """Return every step, none of them where ``table.why_no_steps`` tells why."""
     windows = in_order(steps)
-    if table.steps_late:
+    if table.why_no_steps:
         return ()
     ends = [window.start_ns for window in windows[1:]] + [w.end_ns for w in windows[-1:]]
     return tuple(_step(table, one, end) for one, end in zip(windows, ends, strict=True))

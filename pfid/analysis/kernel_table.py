@@ -7,6 +7,9 @@ the gaps between rows, not the rows; p50 is exact to a million distinct duration
 A row belongs to the step that launched it, where the trace holds the call that did: a host that
 runs ahead is a step or more before its device. Rows whose call is missing are given to the step in
 which they begin; those that begin behind the last step may be of any, and are counted.
+
+Of several processes in one file (ranks that were merged) nothing is said by step: each has steps of
+the same numbers, and calls under the same correlations.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pfid.analysis.interval_union import IntervalUnion
+from pfid.analysis.kernel_calls import NOT_MADE, Calls
 from pfid.analysis.kernel_durations import DurationCounts
 from pfid.domain.kernel import KernelClass, KernelIdentity, KernelKey
 from pfid.domain.trace_rows import DeviceRows, StepWindow, TraceNames
@@ -28,7 +32,6 @@ OUTSIDE: Final = -1
 """Step number of rows launched before the first step or behind the last, or begun there."""
 WAITING_ROWS: Final = 1 << 19
 """So many rows wait for calls that stand behind them in the file."""
-_UNKNOWN: Final = -(2**63)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -59,37 +62,6 @@ class _Placing:
         return _Placing(*(column[mask] for column in columns))
 
 
-class _Calls:
-    """When calls of the runtime were made, by their correlation."""
-
-    def __init__(self) -> None:
-        self._waiting: list[tuple[Ints, Ints]] = []
-        self._known = np.zeros(0, dtype=np.int64)
-        self._made_ns = np.zeros(0, dtype=np.int64)
-
-    def __len__(self) -> int:
-        return len(self._known)
-
-    def add(self, rows: DeviceRows) -> None:
-        """Take the calls of a block."""
-        if len(rows.call):
-            self._waiting.append((np.asarray(rows.call), np.asarray(rows.call_ns)))
-
-    def made(self, launches: Ints) -> Ints:
-        """Return when each was made, ``_UNKNOWN`` where the trace does not tell."""
-        if self._waiting:
-            known = np.concatenate([self._known, *(one for one, _ in self._waiting)])
-            made = np.concatenate([self._made_ns, *(two for _, two in self._waiting)])
-            self._waiting.clear()
-            order = np.argsort(known, kind="stable")
-            self._known, self._made_ns = known[order], made[order]
-        if not len(self._known):
-            return np.full(len(launches), _UNKNOWN, dtype=np.int64)
-        at = np.minimum(np.searchsorted(self._known, launches), len(self._known) - 1)
-        found: Ints = np.where(self._known[at] == launches, self._made_ns[at], _UNKNOWN)
-        return found
-
-
 class KernelTable:
     """Takes rows in any order and any portions."""
 
@@ -109,7 +81,9 @@ class KernelTable:
         self.steps_late = False
         self.begun_ns = 0
         self.unplaced: dict[int, int] = {}
-        self._calls = _Calls()
+        self.processes = 1
+        self.shared_calls = 0
+        self._calls = Calls()
         self._without_call: list[_Placing] = []
         self.twins = 0
         self.twin_example: str | None = None
@@ -118,7 +92,7 @@ class KernelTable:
 
     def add(self, rows: DeviceRows, steps: Mapping[int, StepWindow]) -> None:
         """Take rows, and the steps known by now."""
-        self._calls.add(rows)
+        self._calls.add(np.asarray(rows.call), np.asarray(rows.call_ns))
         if len(rows):
             self._waiting.append(rows)
             self._waiting_rows += len(rows)
@@ -126,13 +100,27 @@ class KernelTable:
         if self._waiting_rows >= FOLD_ROWS:
             self._fold()
 
-    def finish(self, steps: Mapping[int, StepWindow]) -> None:
-        """Fold what waits; ``steps`` are all there are."""
+    def finish(self, steps: Mapping[int, StepWindow], processes: int = 1) -> None:
+        """Fold what waits; ``steps`` are all there are, of so many ``processes`` of the host."""
         self._steps = steps
+        self.processes = max(processes, 1)
         self._fold()
         waiting, self._without_call = self._without_call, []
         for one in waiting:
             self._assign(one, self._calls.made(one.launches))
+        self.shared_calls = self._calls.shared
+
+    @property
+    def merged(self) -> bool:
+        """Whether several processes are in one file, be they told by their numbers or not."""
+        return self.processes > 1 or self.shared_calls > 0
+
+    @property
+    def why_no_steps(self) -> str:
+        """Why nothing can be said by step, although there are steps; empty if it can."""
+        if self.merged:
+            return "several processes are in one file; give the trace of each rank by itself"
+        return "its steps are told too late" if self.steps_late else ""
 
     @property
     def used(self) -> list[KernelTally]:
@@ -197,7 +185,7 @@ class KernelTable:
     def _place(self, rows: "_Placing") -> None:
         """Give rows to steps now, but those whose call may stand further behind in the file."""
         made = self._calls.made(rows.launches)
-        later = (made == _UNKNOWN) & (rows.launches > 0)
+        later = (made == NOT_MADE) & (rows.launches > 0)
         room = WAITING_ROWS - sum(len(one.starts) for one in self._without_call)
         if len(self._calls) and later.any() and np.count_nonzero(later) <= room:
             self._without_call.append(rows.only(later))
@@ -217,10 +205,10 @@ class KernelTable:
         begins = np.array([window.start_ns for window in windows], dtype=np.int64)
         end_ns = windows[-1].end_ns
         self.begun_ns += int(durations[(starts >= begins[0]) & (starts < end_ns)].sum())
-        unplaced = kernels[(made == _UNKNOWN) & (starts >= end_ns)]
+        unplaced = kernels[(made == NOT_MADE) & (starts >= end_ns)]
         for kernel, calls in zip(*np.unique(unplaced, return_counts=True), strict=True):
             self.unplaced[int(kernel)] = self.unplaced.get(int(kernel), 0) + int(calls)
-        when = np.where(made == _UNKNOWN, starts, made)
+        when = np.where(made == NOT_MADE, starts, made)
         at = np.searchsorted(begins, when, side="right") - 1
         at[when >= end_ns] = OUTSIDE
         width = len(self.tallies)

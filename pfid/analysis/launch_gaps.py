@@ -67,7 +67,7 @@ def launch_gaps(table: KernelTable, steps: Iterable[StepWindow]) -> LaunchGaps |
         short_ns += int(gaps[brief].sum())
         long_ns += int(gaps[~brief].sum())
         longest_ns = max(longest_ns, int(gaps.max(initial=0)))
-    stepped = bool(windows) and not table.steps_late
+    stepped = bool(windows) and not table.why_no_steps
     if stepped:
         launches = sum(n for (step, _), n in table.step_calls.items() if step != OUTSIDE)
     else:

@@ -13,9 +13,8 @@ SHOWN: Final = 25
 def diff_report(before: ReadTrace, after: ReadTrace) -> dict[str, Any]:
     """Put two traces beside each other: per step if both have steps, else as they are."""
     counts = [len(one.collected.steps) for one in (before, after)]
-    late = before.table.steps_late or after.table.steps_late
-    unplaced = before.table.unplaced or after.table.unplaced
-    per_step = all(counts) and not late and not unplaced
+    tables = (before.table, after.table)
+    per_step = all(counts) and not any(one.why_no_steps or one.unplaced for one in tables)
     kernels_a, classes_a = amounts(before.table, counts[0] if per_step else None)
     kernels_b, classes_b = amounts(after.table, counts[1] if per_step else None)
     sums = [sum(one.total_ns for one in kernels.values()) for kernels in (kernels_a, kernels_b)]
@@ -54,7 +53,10 @@ def _change(change: Change) -> dict[str, Any]:
 def _notes(before: ReadTrace, after: ReadTrace, *, per_step: bool) -> list[dict[str, str]]:
     found = []
     for one in (before, after):
-        if one.table.unplaced:
+        if one.table.merged:
+            text = f"{one.name}: {one.table.why_no_steps}: whole traces are compared, not steps"
+            found.append({"code": "ranks_merged", "text": text})
+        elif one.table.unplaced:
             calls = sum(one.table.unplaced.values())
             text = (
                 f"{one.name}: {calls:,} rows ran behind the last step, and the trace does not hold"

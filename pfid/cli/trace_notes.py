@@ -66,8 +66,21 @@ def _reading(facts: Facts) -> Iterator[Note]:
                 " was read by the full parser"
             ),
         )
-    if facts.read.table.steps_late:
+    table = facts.read.table
+    if table.merged:
+        yield "ranks_merged", _merged(table.processes, table.shared_calls)
+    elif table.steps_late:
         yield "steps_late", "steps were told after their rows; nothing can be said by step"
+
+
+def _merged(processes: int, shared_calls: int) -> str:
+    seen = f"{processes:,} processes of the host launch" if processes > 1 else ""
+    same = f"{shared_calls:,} correlations are of more than one call" if shared_calls else ""
+    return (
+        f"several ranks are in one file ({'; '.join(one for one in (seen, same) if one)}): all of"
+        " them are counted together, devices of the same number as one, and nothing is said by"
+        " step; give the trace of each rank by itself"
+    )
 
 
 def _malformed(malformed: Malformed) -> Iterator[Note]:
@@ -160,9 +173,9 @@ def _closure(facts: Facts) -> Iterator[Note]:
             ),
         )
     calls, ns = outside(table)
-    if calls:
+    if calls and not table.merged:
         yield "outside_steps", f"{calls:,} rows ({_ms(ns)}) belong to no step"
-    unplaced = sum(facts.read.table.unplaced.values())
+    unplaced = 0 if table.merged else sum(table.unplaced.values())
     if unplaced:
         yield (
             "steps_unsure",

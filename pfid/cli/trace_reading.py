@@ -83,7 +83,7 @@ def _trace(source: TraceBytes, blocks: Iterator[bytes]) -> ReadTrace:
     for block in blocks:
         table.add(reader.feed(block), collected.steps)
     table.add(reader.finish(), collected.steps)
-    table.finish(collected.steps)
+    table.finish(collected.steps, collected.processes)
     reading = reader.reading()
     if not reading.events:
         raise TraceError(

@@ -119,7 +119,8 @@ def found(raw, portions, head_events=3):
     reader, rows = read(raw, portions, head_events)
     collected, reading = reader.collected, reader.reading()
     bad = collected.malformed.rejected, collected.malformed.damaged
-    return rows, collected.steps, collected.operators, bad, reading.cut
+    hosts = collected.launching, collected.stepping
+    return rows, collected.steps, collected.operators, hosts, bad, reading.cut
 
 
 PORTIONS = st.lists(st.integers(0, 400), max_size=30)

@@ -4,7 +4,7 @@ Both ways of reading end here, so that a row means the same whoever found it.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final, TypeGuard
 
 from pfid.domain.kernel import DeviceCategory, KernelKey
@@ -39,6 +39,7 @@ SDPA's unfused way launches what eager attention launches: only the host tells t
 CALLS: Final = frozenset({"cuda_runtime", "cuda_driver", "xpu_runtime", "privateuse1_runtime"})
 """Categories of the calls that launch device rows, each under the correlation of its row."""
 MAX_CORRELATION: Final = 2**62
+PROCESSES_KEPT: Final = 1_024
 HOST_CATEGORIES: Final = frozenset(
     {"cpu_op", "user_annotation", "python_function", "cpu_instant_event", "fwdbwd", "overhead"}
 )
@@ -57,6 +58,8 @@ class Collected:
         self.steps: dict[int, StepWindow] = {}
         self.operators: dict[str, int] = {}
         self.categories: set[str] = set()
+        self.launching: set[str] = set()
+        self.stepping: set[str] = set()
         self.malformed = Malformed()
         self.device_rows = 0
         self._rows = DeviceRows()
@@ -81,8 +84,10 @@ class Collected:
             launch = correlation_of(event.get("args"))
             self._add_row(*place, event.get("ts"), event.get("dur"), launch)
         elif category in CALLS:
+            self.see_launching((event.get("pid"),))
             self._add_call(correlation_of(event.get("args")), number_to_ns(event.get("ts")))
         elif category == "user_annotation" and name.startswith(STEP):
+            self.see_stepping((event.get("pid"),))
             self._add_step(name, event.get("ts"), event.get("dur"))
         else:
             self.see_operator(category, name)
@@ -91,6 +96,21 @@ class Collected:
         """Count an operator of the host if it is watched."""
         if category == "cpu_op" and name in OPERATORS:
             self.operators[name] = self.operators.get(name, 0) + 1
+
+    @property
+    def processes(self) -> int:
+        """How many processes of the host the trace is of: more than one where ranks were merged."""
+        return max(1, len(self.launching), len(self.stepping))
+
+    def see_launching(self, pids: Iterable[object]) -> None:
+        """Keep which processes call the runtime."""
+        if len(self.launching) < PROCESSES_KEPT:
+            self.launching.update(place_text(pid) for pid in pids)
+
+    def see_stepping(self, pids: Iterable[object]) -> None:
+        """Keep which processes have steps."""
+        if len(self.stepping) < PROCESSES_KEPT:
+            self.stepping.update(place_text(pid) for pid in pids)
 
     def place(self, category: str, name: str, pid: object, tid: object) -> tuple[int, int]:
         """Return the indices of a kernel and of its track."""

@@ -111,6 +111,8 @@ class FastRows:
         if not (_plain_times(rows) and _plain_times(steps) and _plain_times(calls)):
             return False
         self._into.add_rows(self._placed(rows))
+        self._into.see_launching({one.pid for one in calls})
+        self._into.see_stepping({one.pid for one in steps})
         if calls:
             begun = [bytes(one.ts) for one in calls]
             self._into.add_calls([_correlation(one) for one in calls], begun)

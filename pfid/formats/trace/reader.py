@@ -186,7 +186,8 @@ class TraceReader:
 def _same(one: Collected, other: Collected) -> bool:
     """Whether two readings of the same bytes found the same."""
     same = sorted(_rows(one)) == sorted(_rows(other)) and one.categories == other.categories
-    return same and one.steps == other.steps and one.operators == other.operators
+    same = same and one.steps == other.steps and one.operators == other.operators
+    return same and (one.launching, one.stepping) == (other.launching, other.stepping)
 
 
 def _rows(collected: Collected) -> list[tuple[int, int, int, str, str, Track]]:
