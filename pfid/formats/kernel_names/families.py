@@ -39,7 +39,7 @@ class Family:
     complete: bool = False
     amd: bool = False
     simt_f32: bool = False
-    """FP32 on ordinary cores, not on tensor cores."""
+    """On ordinary cores, not on tensor cores, where the name says FP32."""
 
     def newer_than(self, generation: int | None) -> bool | None:
         """Whether a kernel of a newer generation is known to exist; None: not known."""
@@ -57,8 +57,10 @@ FAMILIES: Final = (
     _family(
         "collective",
         KernelClass.COMMUNICATION,
-        r"nccl(?:Dev)?Kernel|rccl|(?:one|two)_shot_all_reduce|multimem_|nvshmem",
-        _KINETO + "; symmetric memory: torch/csrc/distributed/c10d/cuda",
+        r"nccl(?:Symk?)?(?:Dev)?Kernel|rccl|(?:one|two)_shot_all_reduce|multimem_|nvshmem"
+        r"|cross_device_reduce_|\bdeep_ep::",
+        _KINETO + "; symmetric memory: torch/csrc/distributed/c10d/cuda, NVIDIA/nccl from 2.27 on"
+        " (src/device/symmetric); vLLM's and SGLang's custom all-reduce; deepseek-ai/DeepEP",
     ),
     _family(
         "mem_efficient",
@@ -174,7 +176,7 @@ FAMILIES: Final = (
         "cublas_simt",
         KernelClass.GEMM,
         r"(?:maxwell|pascal|volta|turing|ampere)_sgemm|cutlass_\d\d_simt|gemmSN|gemv|gemmk1",
-        _KINETO + ": FP32 on ordinary cores",
+        _KINETO + ": ordinary cores; gemv is of any type, and FP32 only where it says so",
         simt_f32=True,
     ),
     _family(

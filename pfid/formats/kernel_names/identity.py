@@ -65,18 +65,18 @@ def identify(key: KernelKey) -> KernelIdentity:
             truncated=truncated,
         )
     generation, source = (None, None) if truncated or family.amd else _generation(name, family)
-    tier = _TIER.search(name)
+    tier, dtype = _TIER.search(name), _dtype(name)
     return KernelIdentity(
         kind=family.kind,
         family=family.name,
         generation=generation,
         generation_from=source,
         tier=tier[1] if tier else None,
-        dtype=_dtype(name),
+        dtype=dtype,
         newer_known=family.newer_than(generation),
         truncated=truncated,
         amd=family.amd,
-        simt_f32=family.simt_f32,
+        simt_f32=family.simt_f32 and dtype == "f32",
     )
 
 

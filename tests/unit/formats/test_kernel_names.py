@@ -68,6 +68,16 @@ def named(name, category=DeviceCategory.KERNEL):
         ("triton_poi_fused_add_mul_silu_7", "elementwise", "triton_pointwise", None, COMPILED),
         ("triton_red_fused_sum_1", "other", "triton", None, COMPILED),
         ("ncclDevKernel_AllReduce_Sum_bf16_RING_LL(x)", "communication", "collective", None, None),
+        ("ncclSymDevKernel_AllReduce_AGxLL_R_sum_bf16", "communication", "collective", None, None),
+        ("ncclSymkDevKernel_ReduceScatter_LL_sum_f16", "communication", "collective", None, None),
+        (
+            "void vllm::cross_device_reduce_1stage<half, 8>",
+            "communication",
+            "collective",
+            None,
+            None,
+        ),
+        ("void deep_ep::intranode::dispatch<8>(int4*)", "communication", "collective", None, None),
         (
             "void at::native::vectorized_elementwise_kernel<4, F<float>>",
             "elementwise",
@@ -102,6 +112,22 @@ def test_tier_and_data_type_are_read():
     assert named("fmha_cutlassF_f32_aligned_64x64_rf_sm80").tier == "rf"
     assert named("fmha_cutlassF_f32_aligned_64x64_rf_sm80").dtype == "f32"
     assert named("sm80_xmma_fprop_implicit_gemm_tf32f32_tf32f32_f32").dtype == "tf32"
+
+
+@pytest.mark.parametrize(
+    ("name", "f32"),
+    [
+        ("ampere_sgemm_32x32_sliced1x4_tn", True),
+        ("void cutlass::Kernel2<cutlass_80_simt_sgemm_128x128_8x4_nn_align1>", True),
+        ("void gemv2T_kernel_val<int, int, float, float, float, float, 128>", True),
+        ("void gemv2T_kernel_val<int, int, __half, __half, __half, float, 128>", False),
+        ("std::enable_if<!(false), void>::type internal::gemvx::kernel<int, __nv_bfloat16>", False),
+        ("void gemvNSP_kernel<cuComplex>", False),
+        ("ampere_bf16_s16816gemm_bf16_128x64", False),
+    ],
+)
+def test_fp32_without_tensor_cores_is_said_only_of_what_is_fp32(name, f32):
+    assert named(name).simt_f32 is f32
 
 
 def test_whether_a_newer_kernel_exists_is_said_only_where_it_is_known():
