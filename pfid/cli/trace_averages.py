@@ -5,13 +5,15 @@ from typing import Any, Final
 
 from pfid.analysis.kernel_closure import LOW_CLOSURE
 from pfid.analysis.kernel_durations import DurationCounts
+from pfid.analysis.kernel_launches import Expectation, Met
 from pfid.analysis.kernel_table import KernelTally
 from pfid.analysis.nd_accounting import account
 from pfid.cli.kernel_notes import Note, generation_notes, generations_json, kind_notes
 from pfid.cli.nd_options import nd_json
 from pfid.cli.trace_reading import TEXT_MAX_BYTES, ReadAverages
-from pfid.cli.trace_report import Asked, capability_text, identity_json, us
+from pfid.cli.trace_report import Asked, capability_text, expectation_json, identity_json, us
 from pfid.domain.kernel import KernelClass, KernelIdentity
+from pfid.domain.outcome import Outcome
 from pfid.formats.kernel_names.capability import Device
 from pfid.formats.kernel_names.identity import identify
 from pfid.formats.trace.key_averages import (
@@ -55,17 +57,7 @@ def report_of_averages(read: ReadAverages, asked: Asked) -> dict[str, Any]:
         "kernels": [_kernel(row, one, total_ns) for row, one in named],
         "steps": [],
         "launches": None,
-        "expectations": [
-            {
-                "pattern": one.pattern,
-                "calls": one.calls,
-                "per_step": one.per_step,
-                "outcome": "unknown",
-                "counts": [],
-                "why": "a table of averages has no steps and cuts names; give the trace",
-            }
-            for one in asked.expectations
-        ],
+        "expectations": [expectation_json(_met(one, table)) for one in asked.expectations],
         "flops": None
         if flops is None
         else {"total": flops, "per_second": flops / (wall_ns / 1e9) if wall_ns else None},
@@ -75,6 +67,21 @@ def report_of_averages(read: ReadAverages, asked: Asked) -> dict[str, Any]:
             {"code": code, "text": text} for code, text in _all_notes(read, share, device, used)
         ],
     }
+
+
+def _met(expected: Expectation, table: Averages) -> Met:
+    """Hold an expectation against the rows shown: more than expected is told, and nothing else.
+
+    Names are cut and rows may be left out (``row_limit``), so that there can be more launches than
+    are seen; rows of which some are annotations can be too many.
+    """
+    calls = sum(row.calls for row in table.device if expected.matches(row.name))
+    sure = table.footer_share is not None and not table.exceeds_footer
+    if sure and not expected.per_step and calls > expected.calls:
+        outcome, why = Outcome.FAIL, f"at least {calls} launches in all, {expected.calls} expected"
+        return Met(expectation=expected, outcome=outcome, counts=(calls,), why=why)
+    why = "a table of averages has no steps, cuts names and leaves out rows; give the trace"
+    return Met(expectation=expected, outcome=Outcome.UNKNOWN, counts=(), why=why)
 
 
 def _accounting(asked: Asked) -> dict[str, Any]:

@@ -111,7 +111,7 @@ def measured(command: list[str | Path], out: Path) -> Cost:
     return Cost(
         seconds=seconds,
         cpu_s=usage.ru_utime + usage.ru_stime,
-        rss_mb=usage.ru_maxrss / 1024,
+        rss_mb=usage.ru_maxrss * 1024 / 1e6,
     )
 
 

@@ -186,6 +186,36 @@ def test_a_host_that_runs_ahead_changes_no_figure_of_a_step(trace):
     assert found["kernels"][0]["delta_us"] == 0
 
 
+def of_two_ranks(host):
+    """Two ranks in one file: each counts steps and correlations from the same numbers on."""
+    late = [dict(one, ts=one["ts"] + 1_035) for one in launched_ahead()]
+    device = [dict(one, pid=1) if one["cat"] == "kernel" else one for one in late]
+    return launched_ahead() + [dict(one, pid=host) if one["pid"] == 99 else one for one in device]
+
+
+@pytest.mark.parametrize(("host", "evidence"), [(98, "2 processes"), (99, "4 correlations")])
+def test_ranks_in_one_file_are_not_attributed_to_each_others_steps(trace, host, evidence):
+    path = trace(*of_two_ranks(host))
+    body, notes = report(path, "--expect", "fmha=4 per step", "--expect", "fmha=8", code=3)
+    assert [one["outcome"] for one in body["expectations"]] == ["unknown", "pass"]
+    assert "several processes" in body["expectations"][0]["why"]
+    assert evidence in notes["ranks_merged"]
+    assert not body["steps"]
+    assert not {"steps_unsure", "outside_steps"} & set(notes)
+    found = json.loads(run("diff", "--json", path, path).stdout)
+    assert not found["per_step"]
+    assert {note["code"] for note in found["notes"]} == {"ranks_merged"}
+
+
+def test_processes_are_told_apart_where_no_correlation_repeats(trace):
+    body, notes = report(
+        trace(*steps(0), *(dict(one, pid=98) for one in steps(50)), row(FMHA, 9, 5))
+    )
+    assert "2 processes" in notes["ranks_merged"]
+    assert "correlations" not in notes["ranks_merged"]
+    assert not body["steps"]
+
+
 def test_steps_that_cannot_be_told_apart_are_not_compared_and_it_is_said(trace):
     blind = [one for one in launched_ahead() if one["cat"] != "cuda_runtime"]
     ahead = trace(*blind, name="ahead.json")
@@ -417,6 +447,28 @@ def test_annotations_that_a_table_cannot_tell_apart_are_no_clean_answer(tmp_path
     assert "211.1%" in notes["footer_exceeded"]
     _, notes = report(averages(tmp_path / "few", total="20.000s"))
     assert "45.0%" in notes["footer_differs"]
+
+
+@pytest.mark.parametrize(
+    ("expect", "rows", "total", "outcome"),
+    [
+        ("fmha=29", (), "9.000s", "fail"),
+        ("fmha=30", (), "9.000s", "unknown"),
+        ("fmha=31", (), "9.000s", "unknown"),
+        ("fmha=0", (), "20.000s", "fail"),
+        ("fmha=29 per step", (), "9.000s", "unknown"),
+        ("forward=0", (("my forward", "10.000s", "1"),), "9.000s", "unknown"),
+        ("fmha=0", (), "unknown", "unknown"),
+    ],
+)
+def test_a_table_tells_launches_that_are_too_many_and_never_that_they_are_all(
+    tmp_path, expect, rows, total, outcome
+):
+    table = averages(tmp_path / "log", *rows, total=total)
+    body, _ = report("--expect", expect, table, code=1 if outcome == "fail" else 3)
+    (met,) = body["expectations"]
+    assert met["outcome"] == outcome
+    assert ("at least 30 launches in all" if outcome == "fail" else "give the trace") in met["why"]
 
 
 def test_a_row_of_a_table_that_cannot_be_read_is_no_clean_answer(tmp_path):
