@@ -15,9 +15,10 @@ import re
 import subprocess
 import sys
 import tempfile
+import threading
 import xml.etree.ElementTree as ET
 from pathlib import Path
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Optional, Tuple
 
 _UNITTEST = re.compile(r"^Ran (\d+) tests? in", re.MULTILINE)
 _STATUS = re.compile(r"^(?:OK|FAILED|NO TESTS RAN)(?: \((.*)\))?\s*$", re.MULTILINE)
@@ -26,6 +27,10 @@ _LEFT_OUT = ("skipped", "expected failures")
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _INSTALLED = (".dist-info", ".egg-info", ".egg-link", ".pth")
 _SAID_CHARS = 4_000
+_TAIL_BYTES = 1 << 20
+"""unittest reports at the end: whatever its tests print before does not matter."""
+_LEFT_OPEN_S = 2.0
+"""What the runner wrote is there when it ends; whom it left running may say more, or nothing."""
 
 
 def answer(asked: Dict[str, Any]) -> Dict[str, Any]:
@@ -60,22 +65,48 @@ def _run(asked: Dict[str, Any], scratch: Path) -> Dict[str, Any]:
     environ = dict(os.environ)
     if not asked.get("bytecode"):
         environ["PYTHONDONTWRITEBYTECODE"] = "1"
-    apart = subprocess.PIPE if runner == "unittest" else subprocess.STDOUT
-    done = subprocess.run(  # noqa: S603 - the project's own runner, which its owner names
+    apart = runner == "unittest"  # it reports on stderr: what tests print is flushed after it
+    code, out, told = _ended(command, environ, apart=apart)
+    counted = _of_pytest(report) if runner == "pytest" else _of_unittest(told)
+    return {
+        "exit_code": code,
+        **_came(counted, code),
+        "said": (out + told)[-_SAID_CHARS:],
+    }
+
+
+def _ended(command: List[str], environ: Dict[str, str], *, apart: bool) -> Tuple[int, str, str]:
+    """Status, and the end of both outputs; whom it leaves running is not waited for."""
+    runner = subprocess.Popen(  # noqa: S603 - the project's own runner, which its owner names
         command,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
-        stderr=apart,  # where unittest reports: what tests print is flushed after it
+        stderr=subprocess.PIPE if apart else subprocess.STDOUT,
         env=environ,
-        check=False,
     )
-    told = (done.stderr or b"").decode(errors="replace")
-    counted = _of_pytest(report) if runner == "pytest" else _of_unittest(told)
-    return {
-        "exit_code": done.returncode,
-        **_came(counted, done.returncode),
-        "said": (done.stdout.decode(errors="replace") + told)[-_SAID_CHARS:],
-    }
+    tails = [_Tail(pipe.fileno()) for pipe in (runner.stdout, runner.stderr) if pipe is not None]
+    code = runner.wait()
+    said = [tail.text() for tail in tails]
+    return code, said[0], said[1] if apart else ""
+
+
+class _Tail:
+    """The end of what comes through a pipe, however much that is."""
+
+    def __init__(self, pipe: int) -> None:
+        """Read it, in the background."""
+        self._end = b""
+        self._reader = threading.Thread(target=self._read, args=(pipe,), daemon=True)
+        self._reader.start()
+
+    def _read(self, pipe: int) -> None:
+        while came := os.read(pipe, _TAIL_BYTES):
+            self._end = (self._end + came)[-_TAIL_BYTES:]
+
+    def text(self) -> str:
+        """What has come; where others hold the pipe open, what has come until now."""
+        self._reader.join(_LEFT_OPEN_S)
+        return self._end.decode(errors="replace")
 
 
 def _came(counted: Optional[Dict[str, int]], exit_code: int) -> Dict[str, Any]:

@@ -270,3 +270,26 @@ def test_an_interpreter_that_is_none_is_named(repository, tmp_path, script, prob
     assert suite_facts(missing).problem == "python_not_found"
     unnamed = repository.project(PYTEST, python="")
     assert suite_facts(unnamed).problem == "python_not_configured"
+
+
+LOUD = """
+import os, subprocess, sys
+{case}    def test_a(self):
+        for _ in range({megabytes}):
+            os.write({descriptor}, b"x" * 1_000_000)
+        subprocess.Popen(["sleep", "600"])
+"""
+
+
+@pytest.mark.parametrize(
+    ("spec", "descriptor"),
+    [(UNITTEST, 1), (UNITTEST, 2), (PYTEST.replace("args = [", 'args = ["-s", '), 1)],
+)
+def test_whatever_a_suite_prints_and_leaves_running_its_result_is_counted(
+    repository, spec, descriptor
+):
+    text = LOUD.format(case=CASE, megabytes=20, descriptor=descriptor)
+    repository.write("tests/test_a.py", text)
+    repository.commit()
+    facts = suite_facts(repository.project(f"{spec}deadline_s = 60\n"))
+    assert (facts.result.passed, facts.result.complete, facts.result.hung) == (1, True, False)
