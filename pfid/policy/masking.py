@@ -23,7 +23,8 @@ _SECRET_WORDS: Final = frozenset(
 _SECRET_PAIRS: Final = frozenset(
     {
         *("api_key", "access_key", "account_key", "private_key", "secret_key", "encryption_key"),
-        *("signing_key", "license_key", "auth_key", "ssh_key", "auth_header"),
+        *("signing_key", "license_key", "auth_key", "ssh_key", "auth_header", "deploy_key"),
+        *("wandb_key", "hf_key", "openai_key", "anthropic_key", "comet_key", "azure_key"),
     }
 )
 _OF_TEXT: Final = frozenset(
@@ -93,6 +94,8 @@ def names_a_secret(name: str) -> bool:
     pairs = {f"{first}_{second}" for first, second in pairwise(words)}
     if _SECRET_WORDS.intersection(words) or _SECRET_PAIRS & pairs:
         return True
+    while words and words[-1].isdigit():  # the second one is one as well
+        words.pop()
     before = words[-2] if len(words) > 1 else ""
     return words[-1:] == ["token"] and before not in _OF_TEXT
 

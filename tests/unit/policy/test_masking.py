@@ -12,7 +12,7 @@ TOKEN = "hf_" + "a1B2" * 9
     [
         "--hf-token", "HF_TOKEN", "hub_token", "hub.token", "token", "--password", "dbPassword",
         "WANDB_API_KEY", "apiKey", "AWS_SECRET_ACCESS_KEY", "--auth-header", "ssh_key",
-        "client_secret", "GITHUB_PAT", "access-token", "credentials",
+        "client_secret", "GITHUB_PAT", "access-token", "credentials", "HF_TOKEN_2", "--wandb-key",
     ],
 )  # fmt: skip
 def test_a_name_that_speaks_of_a_secret_is_known(name):
@@ -25,6 +25,7 @@ def test_a_name_that_speaks_of_a_secret_is_known(name):
         "--tokenizer", "--max-tokens", "--max_new_tokens", "num_tokens", "--eos-token", "pad_token",
         "TOKENIZERS_PARALLELISM", "--key", "--keys", "primary_key", "--path", "PATH", "pattern",
         "--special-token", "--compass", "--author", "token_dim", "mask_token",
+        "eos_token_2", "2",
     ],
 )  # fmt: skip
 def test_a_name_that_speaks_of_text_is_left_alone(name):
