@@ -1,5 +1,7 @@
 """One file of ``pfid trace``, read: a Kineto trace or a ``key_averages`` table."""
 
+import contextlib
+import gc
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -80,10 +82,11 @@ def _trace(source: TraceBytes, blocks: Iterator[bytes]) -> ReadTrace:
     reader = TraceReader()
     collected = reader.collected
     table = KernelTable(collected.names, identify)
-    for block in blocks:
-        table.add(reader.feed(block), collected.steps)
-    table.add(reader.finish(), collected.steps)
-    table.finish(collected.steps, collected.processes)
+    with _without_collector():
+        for block in blocks:
+            table.add(reader.feed(block), collected.steps)
+        table.add(reader.finish(), collected.steps)
+        table.finish(collected.steps, collected.processes)
     reading = reader.reading()
     if not reading.events:
         raise TraceError(
@@ -96,6 +99,18 @@ def _trace(source: TraceBytes, blocks: Iterator[bytes]) -> ReadTrace:
         table=table,
         broken=source.broken,
     )
+
+
+@contextlib.contextmanager
+def _without_collector() -> Iterator[None]:
+    """Let the garbage collector rest: rows are built by the million, and none of them in a ring."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
 
 
 def _averages(source: TraceBytes, first: bytes, blocks: Iterator[bytes]) -> ReadAverages:

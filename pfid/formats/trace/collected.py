@@ -4,7 +4,7 @@ Both ways of reading end here, so that a row means the same whoever found it.
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any, Final, TypeGuard
 
 from pfid.domain.kernel import DeviceCategory, KernelKey
@@ -18,6 +18,8 @@ from pfid.formats.trace.number_text import (
 )
 
 CATEGORIES: Final = {category.value: category for category in DeviceCategory}
+ANNOTATION: Final = "user_annotation"
+OPERATION: Final = "cpu_op"
 STEP: Final = "ProfilerStep#"
 OPERATORS: Final = frozenset(
     {
@@ -45,8 +47,6 @@ HOST_CATEGORIES: Final = frozenset(
 )
 """Categories that torch's profiler writes without any GPU."""
 _STEP_DIGITS: Final = 16
-Row = tuple[int, int, bytes, bytes, int]
-"""Kernel, track, ts and dur as written, and the correlation."""
 
 
 class Collected:
@@ -86,7 +86,7 @@ class Collected:
         elif category in CALLS:
             self.see_launching((event.get("pid"),))
             self._add_call(correlation_of(event.get("args")), number_to_ns(event.get("ts")))
-        elif category == "user_annotation" and name.startswith(STEP):
+        elif category == ANNOTATION and name.startswith(STEP):
             self.see_stepping((event.get("pid"),))
             self._add_step(name, event.get("ts"), event.get("dur"))
         else:
@@ -94,7 +94,7 @@ class Collected:
 
     def see_operator(self, category: str, name: str) -> None:
         """Count an operator of the host if it is watched."""
-        if category == "cpu_op" and name in OPERATORS:
+        if category == OPERATION and name in OPERATORS:
             self.operators[name] = self.operators.get(name, 0) + 1
 
     @property
@@ -117,27 +117,36 @@ class Collected:
         kernel = self._kernel(KernelKey(CATEGORIES[category], name))
         return kernel, self._track(Track(place_text(pid), place_text(tid)))
 
-    def add_rows(self, rows: list[Row]) -> None:
-        """Take rows whose kernel and track are known."""
-        if not rows:
-            return
-        kernels, tracks, starts, durations, launches = zip(*rows, strict=True)
+    def add_rows(
+        self,
+        places: list[tuple[int, int]],
+        starts: list[bytes],
+        durations: list[bytes],
+        launches: list[int],
+    ) -> None:
+        """Take rows in columns: kernel and track, times as written, and the correlation."""
         starts_ns, durations_ns = column_to_ns(starts), column_to_ns(durations)
         if not _times(starts_ns) or not _durations(durations_ns):
-            for kernel, track, start, duration, launch in rows:
+            rows = zip(places, starts, durations, launches, strict=True)
+            for (kernel, track), start, duration, launch in rows:
                 self._add_row(kernel, track, number_in(start), number_in(duration), launch)
             return
         columns = self._rows
-        columns.start_ns.extend(starts_ns)
-        columns.duration_ns.extend(durations_ns)
-        columns.kernel.extend(kernels)
-        columns.track.extend(tracks)
-        columns.launch.extend(launches)
-        self.device_rows += len(rows)
+        columns.start_ns.fromlist(starts_ns)
+        columns.duration_ns.fromlist(durations_ns)
+        columns.kernel.fromlist([kernel for kernel, _ in places])
+        columns.track.fromlist([track for _, track in places])
+        columns.launch.fromlist(launches)
+        self.device_rows += len(places)
 
-    def add_calls(self, correlations: Sequence[int], starts: Sequence[bytes]) -> None:
+    def add_calls(self, correlations: list[int], starts: list[bytes]) -> None:
         """Take calls of the runtime, their times as written."""
-        for one in zip(correlations, column_to_ns(starts), strict=True):
+        starts_ns = column_to_ns(starts)
+        if all(correlations) and _times(starts_ns):
+            self._rows.call.fromlist(correlations)
+            self._rows.call_ns.fromlist(starts_ns)
+            return
+        for one in zip(correlations, starts_ns, strict=True):
             self._add_call(*one)
 
     def _add_call(self, correlation: int, start_ns: int | None) -> None:
@@ -195,12 +204,14 @@ class Collected:
         return index
 
 
-def _times(column: Sequence[int | None]) -> TypeGuard[Sequence[int]]:
+def _times(column: list[int] | list[int | None]) -> TypeGuard[list[int]]:
     return None not in column
 
 
-def _durations(column: Sequence[int | None]) -> TypeGuard[Sequence[int]]:
-    return _times(column) and min(column) >= 0 and max(column) <= MAX_DURATION_NS
+def _durations(column: list[int] | list[int | None]) -> TypeGuard[list[int]]:
+    if not column or not _times(column):
+        return not column
+    return min(column) >= 0 and max(column) <= MAX_DURATION_NS
 
 
 def correlation_of(arguments: object) -> int:

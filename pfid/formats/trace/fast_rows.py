@@ -8,18 +8,23 @@ stand elsewhere, the segment is no list of objects, and is refused too.
 
 import re
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
+from types import GenericAlias
 from typing import Any, Final
 
 import msgspec
 
 from pfid.formats.trace.collected import (
+    ANNOTATION,
     CALLS,
     CATEGORIES,
+    OPERATION,
     OPERATORS,
     STEP,
     Collected,
-    Row,
     correlation,
 )
 from pfid.formats.trace.malformed import ZEROED
@@ -37,12 +42,16 @@ class _Arguments(msgspec.Struct, gc=False):
     correlation: Any = None
 
 
-class _Event(msgspec.Struct, gc=False):
-    """What is read of an event; times as written."""
+class _Named(msgspec.Struct, gc=False):
+    """What is read of an event that is counted by its name."""
 
     ph: str | None = None
-    cat: str | None = None
     name: str | None = None
+
+
+class _Timed(_Named, gc=False):
+    """What is read of an event that takes its time; times as written."""
+
     pid: int | str | None = None
     tid: int | str | None = None
     ts: msgspec.Raw = _MISSING
@@ -50,11 +59,24 @@ class _Event(msgspec.Struct, gc=False):
     args: _Arguments | None = None
 
 
+class _Event(_Timed, gc=False):
+    """What is read of an event of any category."""
+
+    cat: str | None = None
+
+
+class _Passed(msgspec.Struct, gc=False):
+    """What is read of an event that is not wanted: nothing."""
+
+
+_TIMED: Final = frozenset({*CATEGORIES, *CALLS, ANNOTATION})
 _EVENTS: Final = msgspec.json.Decoder(list[_Event])
-
-
-_Place = tuple[str, str, int | str | None, int | str | None]
+SURPRISES: Final = 8
+"""After so many segments with categories that the head did not have, none is expected any more."""
+_Place = tuple[str, str | None, int | str | None, int | str | None]
 """Category, name, pid and tid."""
+_Kinds = dict[str, list[Any]]
+"""Events by category."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,11 +104,12 @@ def learn(head: bytes) -> Style | None:
 class FastRows:
     """Takes whole events in bytes; refuses what it cannot vouch for."""
 
-    def __init__(self, style: Style, into: Collected) -> None:
-        """Begin with no kernel known."""
+    def __init__(self, style: Style, into: Collected, categories: Iterable[str] = ()) -> None:
+        """Begin with no kernel known; ``categories`` are those to expect beside the wanted ones."""
         self._style = style
         self._into = into
         self._known: dict[_Place, tuple[int, int]] = {}
+        self._expected = _Expected({*categories, *_TIMED, OPERATION})
 
     def first(self, buffer: bytes) -> int:
         """Return where an event begins that another one precedes, 0 if there is none."""
@@ -98,74 +121,124 @@ class FastRows:
 
     def scan(self, segment: bytes, end: int) -> bool:
         """Take the rows of whole events up to ``end``; False, and none taken, if it is not sure."""
-        events = _decoded(segment, end)
-        if events is None:
+        kinds = self._expected.decoded(segment, end)
+        if kinds is None:
             return False
-        kinds: dict[str | None, list[_Event]] = defaultdict(list)
-        for one in events:
-            kinds[one.cat].append(one)
-        rows = [one for cat in CATEGORIES if cat in kinds for one in _spans(kinds[cat])]
-        annotations = _spans(kinds.get("user_annotation", []))
-        steps = [one for one in annotations if one.name and one.name.startswith(STEP)]
+        device: _Kinds = {cat: _spans(kinds[cat]) for cat in CATEGORIES if cat in kinds}
+        rows = [one for mine in device.values() for one in mine]
+        annotations = _spans(kinds.get(ANNOTATION, []))
+        steps = [one for one in annotations if one.name.startswith(STEP)]
         calls = [one for cat in CALLS if cat in kinds for one in _spans(kinds[cat])]
-        if not (_plain_times(rows) and _plain_times(steps) and _plain_times(calls)):
+        ran, stepped, called = _times(rows), _times(steps), _times(calls)
+        if ran is None or stepped is None or called is None:
             return False
-        self._into.add_rows(self._placed(rows))
+        self._into.add_rows(self._placed(device), *ran, _correlations(rows))
         self._into.see_launching({one.pid for one in calls})
         self._into.see_stepping({one.pid for one in steps})
-        if calls:
-            begun = [bytes(one.ts) for one in calls]
-            self._into.add_calls([_correlation(one) for one in calls], begun)
-        for one in steps:
-            self._into.add_step(one.name or "", bytes(one.ts), bytes(one.dur))
-        for one in kinds.get("cpu_op", ()):
+        self._into.add_calls(_correlations(calls), called[0])
+        for one, begun, lasted in zip(steps, *stepped, strict=True):
+            self._into.add_step(one.name, begun, lasted)
+        for one in kinds.get(OPERATION, ()):
             if one.name in OPERATORS and one.ph == "X":
-                self._into.see_operator("cpu_op", one.name or "")
-        self._into.categories.update(cat for cat in kinds if cat is not None)
+                self._into.see_operator(OPERATION, one.name)
+        self._into.categories.update(kinds)
         return True
 
-    def _placed(self, rows: list[_Event]) -> list[Row]:
+    def _placed(self, device: _Kinds) -> list[tuple[int, int]]:
         """Give rows their kernel and track."""
         known, placed = self._known, []
-        for one in rows:
-            key = one.cat or "", one.name or "", one.pid, one.tid
-            place = known.get(key)
-            if place is None:
-                place = known[key] = self._into.place(*key)
-            placed.append((*place, bytes(one.ts), bytes(one.dur), _correlation(one)))
+        for cat, rows in device.items():
+            for one in rows:
+                key = cat, one.name, one.pid, one.tid
+                place = known.get(key)
+                if place is None:
+                    place = known[key] = self._into.place(*key)
+                placed.append(place)
         return placed
 
 
-def _decoded(segment: bytes, end: int) -> list[_Event] | None:
-    """Return the events up to ``end``, None if there is anything but whole objects in a row."""
-    begin = segment.find(b"{", 0, end)
-    if begin < 0 or segment[:begin].strip(_SEPARATING) or segment.find(ZEROED, 0, end) >= 0:
+class _Expected:
+    """Decodes events that are told by their category before anything of them is built."""
+
+    def __init__(self, categories: set[str]) -> None:
+        """Expect these; where there are others, every event is read as one of any category."""
+        self._kinds: dict[type, str] = {_of_category(one): one for one in sorted(categories)}
+        any_of_them = reduce(or_, self._kinds)
+        self._decoder = msgspec.json.Decoder(GenericAlias(list, (any_of_them,)))
+        self._surprises = 0
+
+    def decoded(self, segment: bytes, end: int) -> _Kinds | None:
+        """Return the events up to ``end``, None if there is anything but whole objects in a row."""
+        begin = segment.find(b"{", 0, end)
+        if begin < 0 or segment[:begin].strip(_SEPARATING) or _zeroed(segment, end):
+            return None
+        listed = b"".join((b"[", memoryview(segment)[begin:end], b"]"))
+        if self._surprises < SURPRISES:
+            events = _decoded(self._decoder, listed)
+            if events is not None:
+                return self._by_type(events)
+            self._surprises += 1
+        events = _decoded(_EVENTS, listed)
+        return _by_category(_escaped(listed) if events is None else events)
+
+    def _by_type(self, events: list[Any]) -> _Kinds:
+        found: dict[type, list[Any]] = defaultdict(list)
+        for one in events:
+            found[type(one)].append(one)
+        return {self._kinds[kind]: mine for kind, mine in found.items()}
+
+
+def _of_category(category: str) -> type:
+    base = _Timed if category in _TIMED else _Named if category == OPERATION else _Passed
+    return msgspec.defstruct("_Known", [], bases=(base,), tag_field="cat", tag=category, gc=False)
+
+
+def _by_category(events: list[Any] | None) -> _Kinds | None:
+    if events is None:
         return None
-    listed = b"".join((b"[", memoryview(segment)[begin:end], b"]"))
+    found: _Kinds = defaultdict(list)
+    for one in events:
+        if one.cat is not None:
+            found[one.cat].append(one)
+    return found
+
+
+def _zeroed(segment: bytes, end: int) -> bool:
+    """Whether a part was never written; looking for one zero is much cheaper than for a row."""
+    return segment.find(b"\0", 0, end) >= 0 and segment.find(ZEROED, 0, end) >= 0
+
+
+def _decoded(decoder: Any, listed: bytes) -> list[Any] | None:
     try:
-        return _EVENTS.decode(listed)
+        events: list[Any] = decoder.decode(listed)
     except (msgspec.DecodeError, RecursionError):
-        pass
+        return None
+    return events
+
+
+def _escaped(listed: bytes) -> list[Any] | None:
+    """Return the events where control characters, or bytes that are no UTF-8, were in the way."""
     text = listed.decode("utf-8", "replace")
     again = _CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", text).encode()
-    if again == listed:
-        return None
-    try:
-        return _EVENTS.decode(again)
-    except (msgspec.DecodeError, RecursionError):
-        return None
+    return None if again == listed else _decoded(_EVENTS, again)
 
 
-def _correlation(event: _Event) -> int:
-    return correlation(event.args.correlation) if event.args is not None else 0
+def _correlations(events: list[Any]) -> list[int]:
+    arguments = [one.args for one in events]
+    return [0 if one is None else correlation(one.correlation) for one in arguments]
 
 
-def _spans(events: list[_Event]) -> list[_Event]:
+def _spans(events: list[Any]) -> list[Any]:
     """Leave out what is no named stretch of time."""
     return [one for one in events if one.ph == "X" and one.name is not None]
 
 
-def _plain_times(events: list[_Event]) -> bool:
-    """Whether all times are there, and numbers without an exponent."""
-    times = b",".join([time for one in events for time in (one.ts, one.dur)])
-    return not times.translate(None, _DIGITS)
+def _times(events: list[Any]) -> tuple[list[bytes], list[bytes]] | None:
+    """Begins and durations as written; None unless all are there, numbers without an exponent."""
+    if not events:
+        return [], []
+    begun = b",".join([one.ts for one in events])
+    lasted = b",".join([one.dur for one in events])
+    if begun.translate(None, _DIGITS) or lasted.translate(None, _DIGITS):
+        return None
+    return begun.split(b","), lasted.split(b",")

@@ -20,6 +20,8 @@ from pfid.formats.trace.malformed import Malformed
 
 HEAD_EVENTS: Final = 1_000
 HEAD_MAX_BYTES: Final = 8 << 20
+HEAD_PIECE_BYTES: Final = 1 << 16
+"""So little at a time goes through the real parser before the quick way is asked for."""
 BUFFER_MAX_BYTES: Final = 32 << 20
 """Bytes without the end of an event after which the quick way gives up."""
 
@@ -75,12 +77,19 @@ class TraceReader:
 
     def feed(self, chunk: bytes) -> DeviceRows:
         """Take a chunk; return the rows that are complete."""
+        while chunk and self._in_head:
+            self._take(chunk[:HEAD_PIECE_BYTES])
+            chunk = chunk[HEAD_PIECE_BYTES:]
+        if chunk:
+            self._take(chunk)
+        return self.collected.take_rows()
+
+    def _take(self, chunk: bytes) -> None:
         self._bytes += len(chunk)
         if self._fast is not None:
             self._quick(chunk)
         else:
             self._parse(chunk)
-        return self.collected.take_rows()
 
     def finish(self) -> DeviceRows:
         """Take the end of the bytes; return the last rows."""
@@ -131,7 +140,7 @@ class TraceReader:
         if style is None:
             return
         trial = Collected()
-        fast = FastRows(style, trial)
+        fast = FastRows(style, trial, self.collected.categories)
         sample = head[fast.first(head) : fast.cut(head)]
         if not sample or not fast.scan(sample, len(sample)):
             return
@@ -141,7 +150,7 @@ class TraceReader:
             check.add_event(event)
         if check.malformed.damaged or parsed.place is not Place.EVENTS or not _same(trial, check):
             return
-        self._fast = FastRows(style, self.collected)
+        self._fast = FastRows(style, self.collected, self.collected.categories)
         self._stream, self._parser_from = None, None
         self._facts, self._bare = stream.facts, stream.bare
         self._buffer = stream.remainder()

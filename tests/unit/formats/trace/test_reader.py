@@ -5,8 +5,8 @@ import json
 import pytest
 
 from pfid.formats.trace.collected import OPERATORS, Collected
-from pfid.formats.trace.fast_rows import FastRows, learn
-from pfid.formats.trace.reader import TraceReader, Way
+from pfid.formats.trace.fast_rows import SURPRISES, FastRows, learn
+from pfid.formats.trace.reader import HEAD_PIECE_BYTES, TraceReader, Way
 
 EVENT = """  {{
     "ph": "X", "cat": "{cat}", "name": "{name}", "pid": {pid}, "tid": {tid},
@@ -68,6 +68,40 @@ def test_times_of_nineteen_digits_keep_their_nanoseconds():
 def test_durations_of_any_number_of_decimals_are_rounded_to_nanoseconds(dur):
     _, rows = read(kineto(*(event(n, dur=dur) for n in range(8))))
     assert {row[4] for row in rows} == {68_000}
+
+
+@pytest.mark.parametrize("strange", [1, 3 * SURPRISES])
+def test_categories_that_the_head_did_not_have_are_read_and_cost_no_quick_way(strange):
+    """Kernels between them, so that one of either kind is in most segments."""
+    mixed = [event(n, cat=("kernel", f"new_{n}")[n % 2]) for n in range(2 * strange)]
+    reader, rows = read(kineto(*(event(n) for n in range(9)), *mixed, event(99)))
+    assert len(rows) == 10 + strange
+    assert reader.reading().way is Way.FAST
+    assert {f"new_{n}" for n in range(1, 2 * strange, 2)} < reader.collected.categories
+
+
+def test_of_a_category_told_twice_the_last_counts_whichever_way():
+    twice = event(50, cat='ac2g", "cat": "kernel')
+    events = [*(event(n, cat=("kernel", "ac2g")[n % 2]) for n in range(20)), twice, event(60)]
+    quick, slow = read(kineto(*events)), read(kineto(*events), head_events=10**9)
+    assert len(quick[1]) == 12
+    assert quick[1] == slow[1]
+
+
+def test_of_the_head_no_more_is_parsed_than_is_asked_for_whatever_the_portion():
+    parsed = []
+
+    class Watched(TraceReader):
+        def _parse(self, chunk):
+            parsed.append(len(chunk))
+            super()._parse(chunk)
+
+    raw = kineto(*(event(n % 90) for n in range(4_000)))
+    reader = Watched(2)
+    rows = [reader.feed(raw), reader.finish()]
+    assert sum(map(len, rows)) == 4_000
+    assert sum(parsed) <= HEAD_PIECE_BYTES < len(raw)
+    assert reader.reading().bytes_read == len(raw)
 
 
 def test_a_file_saved_again_is_read_by_the_parser_and_said_to_be():
