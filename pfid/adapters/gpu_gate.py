@@ -25,6 +25,7 @@ FOLDERS: Final = (
     "/usr/lib/wsl/lib",
     "/run/opengl-driver/lib",
 )
+KERNEL_LOG: Final = Path("/dev/kmsg")
 CACHE: Final = Path("/etc/ld.so.cache")
 LOOK_S: Final = 30.0
 """Between two looks for something that is not there."""
@@ -68,6 +69,7 @@ class GpuGate:
         monotonic_s: the clock.
         module: folder of the kernel module, which is a new one after every load.
         bus: the GPUs that the kernel sees.
+        kernel_log: where errors stand that nobody listened to.
         stop: whether a fatal error forbids it, in this process or one before it.
         on_missing: told when the library is not there, at every look.
         on_stopped: told at every look that a fatal error forbids a start.
@@ -78,6 +80,7 @@ class GpuGate:
     monotonic_s: Callable[[], float]
     module: Path = MODULE
     bus: BusWatch = field(default_factory=BusWatch)
+    kernel_log: Path = KERNEL_LOG
     stop: DriverStop = field(default_factory=DriverStop)
     on_missing: Callable[[], None] = lambda: None
     on_stopped: Callable[[], None] = lambda: None

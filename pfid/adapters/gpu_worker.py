@@ -15,8 +15,9 @@ from pfid.adapters.worker_events import WorkerCounters, WorkerEnded, WorkerEvent
 from pfid.adapters.worker_owner import WorkerOwner
 from pfid.adapters.worker_process import WorkerCommand
 from pfid.policy.worker_life import EndCause, LifeRules
+from pfid.spec.gpu_sampler import Heard
 from pfid.spec.ports.gpus import SamplerProblem
-from pfid.wire.gpu import Configure, PluginPlace, Report, Trouble, decode_report, encode
+from pfid.wire.gpu import Configure, PluginPlace, Read, Report, Trouble, decode_report, encode
 
 MODULE: Final = "pfid.workers.gpu_sampler"
 RULES: Final = LifeRules(start_deadline_s=30.0, deadline_s=30.0, term_grace_s=5.0)
@@ -89,6 +90,8 @@ class GpuWorker:
             gate: when it may start.
             memory_max_bytes: what the process may hold; None for any.
         """
+        self._heard_to: Heard | None = None
+        self._places: frozenset[str] = frozenset()
         self._on_event = on_event
         self._interval_s = interval_s
         self._plugins = plugins
@@ -173,20 +176,32 @@ class GpuWorker:
             skip=tuple(sorted(self._held)),
             plugins=self._plugins,
             look=self._bus.changes,
+            heard=self._heard_to,
+            places=tuple(sorted(self._places)),
+            kernel_log=str(self._gate.kernel_log),
         )
         self.owner.send(encode(order), generation=generation)
 
     def _message(self, report: Report, generation: int) -> None:
         if isinstance(report, Trouble):
             self._trouble(report)
+        elif isinstance(report, Read):
+            self._read(report)
         if self._look_at_bus() | self._forgive():
             self._tell_it(generation)
         self._on_event(GpuSaid(report=report))
+
+    def _read(self, report: Read) -> None:
+        """Keep what the next process has to know."""
+        self._heard_to = report.heard or self._heard_to
+        if report.facts is not None:
+            self._places |= {f.pci_bus_id for f in report.facts if f.pci_bus_id}
 
     def _trouble(self, report: Trouble) -> None:
         self._reported = self._reported or report.leaving
         if report.problem is SamplerProblem.FATAL_XID:
             self._gate.stop.set()
+            self._heard_to = None  # what was fatal is over when the next one starts
         elif report.problem is SamplerProblem.DRIVER_MISMATCH and report.leaving:
             self._gate.shut(for_s=MISMATCH_S)
         elif self._plugins and report.leaving:

@@ -165,12 +165,14 @@ class _Sums:
 def _within(samples: Sequence[GpuSample], since_s: float) -> Sequence[GpuSample]:
     """The newest samples, back to ``since_s``; at least one.
 
-    A sample stands for the time before it, and belongs where the middle of that lies.
+    A sample stands for the time before it, and belongs where the middle of that lies. Whatever was
+    read before a clock was set back is of no time that can be told.
     """
     first = len(samples) - 1
+    newest_s = samples[first].at_s
     while first > 0:
         sample = samples[first - 1]
-        if sample.at_s - _stands_for_s(sample) / 2 < since_s:
+        if sample.at_s > newest_s or sample.at_s - _stands_for_s(sample) / 2 < since_s:
             break
         first -= 1
     return samples[first:]

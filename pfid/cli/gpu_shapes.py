@@ -59,6 +59,7 @@ def gpu_json(gpu: GpuView) -> dict[str, Any]:
         "users": sorted({h.username for h in holders if h.username}),
         "processes": None if gpu.holders is None else [_holder(h) for h in gpu.holders],
         "xids": {str(x.code): x.count for x in gpu.xids},
+        "xids_unheard_s": gpu.unheard_s,
         "reference": None
         if gpu.reference is None
         else {"tflops": gpu.reference.tflops, "power_w": gpu.reference.power_w},

@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from pfid.daemon.tracked_gpu import POINT_S, TrackedGpu
+from pfid.daemon.tracked_gpu import BY_PLACE, POINT_S, TrackedGpu
 from pfid.domain.gpu import NVML, GpuFacts, GpuSample, XidEvent
 from pfid.domain.gpu_reference import GpuReference
 from pfid.domain.names import RunId
@@ -108,6 +108,9 @@ class GpuBox:
         """Take a reading in; returns the GPUs it brought something of."""
         state = self.sampler(report.sampler, now_s)
         state.problem, state.read_s = SamplerProblem.NONE, now_s
+        for each in self._of(report.sampler) if report.unheard_s else ():
+            if each.deaf_s is None:
+                each.missed(report.at_s, report.unheard_s)
         if report.facts is not None:
             self._list(report.sampler, report.facts, report.at_s)
         told = [gpu for s in report.samples if (gpu := self._sample(s)) is not None]
@@ -116,6 +119,9 @@ class GpuBox:
                 self.gpus[uuid].gone(report.at_s)
         for event in report.xids:
             self._xid(event, whose(event))
+        remembered = report.heard is not None and report.heard.record is not None
+        for each in self._of(report.sampler):
+            each.hears(report.at_s, remembered=remembered)
         return told
 
     def _of(self, sampler: str) -> Iterable[TrackedGpu]:
@@ -162,9 +168,16 @@ class GpuBox:
         return gpu
 
     def _xid(self, event: XidEvent, run_id: RunId | None) -> None:
-        gpu = self.gpus.get(event.uuid)
-        if gpu is not None:
+        gpu = self.erring(event)
+        if gpu is not None and not gpu.told_already(event):
             gpu.erred(GpuXid(event=event, run_id=run_id))
+
+    def erring(self, event: XidEvent) -> TrackedGpu | None:
+        """The GPU an error is of; the kernel's log knows it by its place alone."""
+        if not event.uuid.startswith(BY_PLACE) or event.uuid in self.gpus:
+            return self.gpus.get(event.uuid)
+        place = event.uuid.removeprefix(BY_PLACE)
+        return next((g for g in self.gpus.values() if g.facts.pci_bus_id == place), None)
 
     def trouble(self, report: Trouble, now_s: float) -> None:
         """A sampler says why there is nothing."""

@@ -85,6 +85,7 @@ def _view(gpu: TrackedGpu, names: Names, look: _Look, *, fresh: bool) -> GpuView
             XidCount(code=code, count=n, last_s=gpu.xid_last_s[code])
             for code, n in sorted(gpu.xid_counts.items())
         ),
+        unheard_s=gpu.unheard_s,
         reference=gpu.reference,
         recent_utilization=tuple(gpu.utilization.means),
         recent_power_w=tuple(gpu.power_w.means),
@@ -94,7 +95,8 @@ def _view(gpu: TrackedGpu, names: Names, look: _Look, *, fresh: bool) -> GpuView
 def _kind(gpu: TrackedGpu, look: _Look) -> tuple[WorkKind, str]:
     """What it is busy with, and the code that says why; looked at anew every few seconds."""
     at_s = gpu.samples[-1].at_s if gpu.samples else 0.0
-    if at_s >= gpu.kind_due_s or gpu.kind is WorkKind.UNKNOWN:
+    waits = gpu.kind_due_s - KIND_S <= at_s < gpu.kind_due_s  # not where a clock was set back
+    if not waits or gpu.kind is WorkKind.UNKNOWN:
         gpu.kind_due_s = at_s + KIND_S
         gpu.kind, gpu.kind_reason = _looked_at(gpu, look)
     return gpu.kind, gpu.kind_reason

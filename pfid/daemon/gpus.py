@@ -69,9 +69,9 @@ class Gpus:
         for event in report.xids:
             self._core.ports.log.say("warning", "xid", uuid=event.uuid, code=event.code)
             self._core.urgent = True
-        for uuid in {event.uuid for event in report.xids} & self._box.gpus.keys():
-            self._write(self._box.gpus[uuid])
-        if report.facts is not None or report.lost or report.xids:
+        for gpu in {g.facts.uuid: g for e in report.xids if (g := self._box.erring(e))}.values():
+            self._write(gpu)
+        if report.facts is not None or report.lost or report.xids or report.unheard_s:
             self._judging.gpus_changed()
         self._core.snapshot_stale = True
 
@@ -179,7 +179,10 @@ class Gpus:
 
     def _whose(self, event: XidEvent) -> RunId | None:
         """The run an error belongs to: only if the driver names a process, and it is a run's."""
-        member = None if event.pid is None else self._core.by_pid.get(event.pid)
+        pid = event.pid
+        if pid is not None and not self._box.pids_are_ours:
+            pid = self._box.own_pid(pid)
+        member = None if pid is None else self._core.by_pid.get(pid)
         return None if member is None else member.run_id
 
     def _remember(self, at_s: float) -> None:

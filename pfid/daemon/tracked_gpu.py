@@ -5,16 +5,20 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from pfid.daemon.tracked import Judged
-from pfid.domain.gpu import FATAL_XIDS, NVML, GpuFacts, GpuProcess, GpuSample
+from pfid.domain.gpu import FATAL_XIDS, NVML, XIDS, GpuFacts, GpuProcess, GpuSample, XidEvent
 from pfid.domain.gpu_reference import GpuReference
 from pfid.domain.gpu_view import WorkKind
 from pfid.domain.names import RunId
-from pfid.spec.ports.gpus import KEPT_S, GpuHolder, GpuState, GpuXid
+from pfid.spec.ports.gpus import KEPT_S, GpuHolder, GpuState, GpuXid, Unheard
 from pfid.wire.stored import GpuBody
 
 MAX_XIDS: Final = 256
 STORED_XIDS: Final = 4
 """Of each code so many of the newest are kept on disk."""
+MAX_UNHEARD: Final = 32
+DOUBLE_S: Final = 2.0
+"""The same error, told by a set of events and by the kernel's log, comes within this."""
+BY_PLACE: Final = "PCI-"
 POINT_S: Final = 5.0
 POINTS: Final = 60
 
@@ -50,6 +54,9 @@ class TrackedGpu:
         present: whether the driver answered for it last.
         lost_at_s: wall time since when it does not.
         xids: error events that still count, newest last; ``xid_counts`` counts all by code.
+        unheard: times in which nobody listened for its errors; ``unheard_s`` is the sum of all.
+        listened_s: wall time since when they are listened for in this life of the daemon.
+        deaf_s: wall time since when they are not told, None while they are.
         holders: who is on it; None if that cannot be read.
         owners: runs by pid, for as long as the driver lists the pid: also after they have ended.
         judged: what checks said about it.
@@ -68,6 +75,10 @@ class TrackedGpu:
     xids: list[GpuXid] = field(default_factory=list)
     xid_counts: Counter[int] = field(default_factory=Counter)
     xid_last_s: dict[int, float] = field(default_factory=dict)
+    unheard: list[Unheard] = field(default_factory=list)
+    unheard_s: float = 0.0
+    listened_s: float | None = None
+    deaf_s: float | None = None
     holders: tuple[GpuHolder, ...] | None = None
     listed: tuple[GpuProcess, ...] | None = None
     owners: dict[int, tuple[int, RunId]] = field(default_factory=dict)
@@ -110,6 +121,8 @@ class TrackedGpu:
                 unheld_bytes=self._unheld_bytes(),
                 lost_at_s=self.lost_at_s,
                 foreign_pids=not self.pids_are_ours,
+                unheard=tuple(self.unheard),
+                listened_s=self.listened_s,
             )
         return self._state
 
@@ -122,7 +135,7 @@ class TrackedGpu:
         self.samples.append(sample)
         self.utilization.add(sample.utilization)
         self.power_w.add(sample.power_w)
-        if sample.at_s >= self.point_due_s:
+        if not self.point_due_s - self.point_s <= sample.at_s < self.point_due_s:
             if self.point_due_s:
                 self.utilization.close()
                 self.power_w.close()
@@ -133,6 +146,7 @@ class TrackedGpu:
         """The driver answers for it no longer."""
         if self.present:
             self.present, self.lost_at_s = False, at_s
+            self._deaf(at_s)
             self.holders = self.listed = None
             self.changed()
 
@@ -141,6 +155,41 @@ class TrackedGpu:
         if not self.present:
             self.present, self.lost_at_s = True, None
             self.changed()
+
+    def hears(self, at_s: float, *, remembered: bool) -> None:
+        """Whether its errors are told, as far as its facts say; ``remembered``: by the log too."""
+        if XIDS in self.facts.absent or not self.present:
+            self._deaf(at_s)
+        elif self.listened_s is None:
+            self.listened_s, self.deaf_s = at_s, None
+        elif self.deaf_s is not None:
+            since_s, self.deaf_s = self.deaf_s, None
+            if not remembered:
+                self.missed(at_s, at_s - since_s)
+
+    def _deaf(self, at_s: float) -> None:
+        if self.deaf_s is None:
+            self.deaf_s = at_s
+
+    def missed(self, until_s: float, for_s: float) -> None:
+        """Nobody listened for its errors; of many such times the shortest are forgotten."""
+        if self.listened_s is None or for_s <= 0:
+            return
+        self.unheard_s += for_s
+        self.unheard.append(Unheard(until_s=until_s, for_s=for_s))
+        if len(self.unheard) > MAX_UNHEARD:
+            self.unheard.remove(min(self.unheard, key=lambda each: each.for_s))
+        self.changed()
+
+    def told_already(self, event: XidEvent) -> bool:
+        """Whether the log has told what the set tells now, or the other way round."""
+        logged = event.uuid.startswith(BY_PLACE)
+        return any(
+            x.event.code == event.code
+            and abs(x.event.at_s - event.at_s) <= DOUBLE_S
+            and x.event.uuid.startswith(BY_PLACE) is not logged
+            for x in reversed(self.xids)
+        )
 
     def erred(self, xid: GpuXid) -> None:
         """The driver reported an error. A storm of one kind never pushes another kind out."""
@@ -155,9 +204,15 @@ class TrackedGpu:
         self.changed()
 
     def reloaded(self) -> bool:
-        """The driver may be asked again: what was fatal is over. Whether anything was."""
+        """The driver may be asked again: what was fatal is over. Whether anything was.
+
+        If so, listening begins anew: whatever a dead card told to nobody was part of that.
+        """
         left = [x for x in self.xids if x.event.code not in FATAL_XIDS]
         over = len(left) < len(self.xids)
+        if over:
+            self.unheard.clear()
+            self.listened_s = self.deaf_s = None
         self.xids = left
         self.changed()
         return over

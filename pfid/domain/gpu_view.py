@@ -58,6 +58,7 @@ class GpuView:
         kind_reason: why that is not known, or what it was compared with; a code.
         holders: who is on it; None if that cannot be read.
         xids: error events, by code.
+        unheard_s: seconds in which nobody listened for them, and of which nothing tells.
         reference: its own GEMM.
         recent_utilization: of the last minutes, oldest first; None where it was absent.
         recent_power_w: likewise.
@@ -70,6 +71,7 @@ class GpuView:
     kind_reason: str = ""
     holders: tuple[HolderView, ...] | None = ()
     xids: tuple[XidCount, ...] = ()
+    unheard_s: float = 0.0
     reference: GpuReference | None = None
     recent_utilization: tuple[float | None, ...] = ()
     recent_power_w: tuple[float | None, ...] = ()

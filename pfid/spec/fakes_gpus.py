@@ -110,6 +110,7 @@ def gpu_state(samples: tuple[GpuSample, ...] | None = None, **fields: Any) -> Gp
         "facts": CONTROL_GPU,
         "samples": _usual() if samples is None else samples,
         "holders": (CONTROL_HOLDER,),
+        "listened_s": NEWEST_S - 600.0,
     }
     return GpuState(**{**base, **fields})
 

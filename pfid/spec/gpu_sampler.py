@@ -19,11 +19,20 @@ Touch = Callable[[int], None]
 class GpuSamplerError(PfidError):
     """The driver as a whole cannot be read, and why."""
 
-    def __init__(self, problem: SamplerProblem, detail: str = "") -> None:
-        """Name the problem; ``detail`` is for the operator and quotes no path."""
+    def __init__(
+        self, problem: SamplerProblem, detail: str = "", xids: tuple[XidEvent, ...] = ()
+    ) -> None:
+        """Name the problem.
+
+        Args:
+            problem: which.
+            detail: for the operator; quotes no path.
+            xids: error events with a fatal one among them, for which nothing is asked any more.
+        """
         super().__init__(f"{problem.value}: {detail}" if detail else problem.value)
         self.problem = problem
         self.detail = detail
+        self.xids = xids
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +41,20 @@ class GpuDriver:
 
     driver: str = ""
     library: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heard:
+    """Up to where error events were heard, for whoever listens next.
+
+    Attributes:
+        monotonic_s: when they were last asked for.
+        record: newest record of the kernel's log that was read; None where it cannot be read, so
+            that nothing remembers what nobody listened to.
+    """
+
+    monotonic_s: float
+    record: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,12 +67,17 @@ class GpuReading:
         facts: of every GPU the driver lists; None if nothing changed since the last reading.
         lost: uuids of GPUs that the driver lists and that do not answer.
         xids: error events since the last reading.
+        unheard_s: seconds since the last reading in which nobody listened for error events, and
+            of which nothing tells any more.
+        heard: up to where they were heard; None for whoever does not pass that on.
     """
 
     samples: tuple[GpuSample, ...] = ()
     facts: tuple[GpuFacts, ...] | None = None
     lost: tuple[str, ...] = ()
     xids: tuple[XidEvent, ...] = ()
+    unheard_s: float = 0.0
+    heard: Heard | None = None
 
 
 @runtime_checkable

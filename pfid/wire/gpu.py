@@ -5,6 +5,7 @@ from typing import Final
 import msgspec
 
 from pfid.domain.gpu import GpuFacts, GpuSample, XidEvent
+from pfid.spec.gpu_sampler import Heard
 from pfid.spec.ports.gpus import SamplerProblem
 from pfid.wire.worker_codec import WorkerCodec
 
@@ -26,12 +27,18 @@ class Configure(msgspec.Struct, frozen=True, kw_only=True, tag="configure"):
         plugins: where to look for samplers; () for NVML.
         look: another number when there may be other GPUs than before: a driver that was opened
             counts those it found then, for ever.
+        heard: up to where the worker before this one heard errors; None if there was none.
+        places: PCI addresses of the cards that workers before this one read.
+        kernel_log: where the kernel keeps its log.
     """
 
     interval_s: float = 1.0
     skip: tuple[int, ...] = ()
     plugins: tuple[PluginPlace, ...] = ()
     look: int = 0
+    heard: Heard | None = None
+    places: tuple[str, ...] = ()
+    kernel_log: str = "/dev/kmsg"
 
 
 class _Report(msgspec.Struct, frozen=True, kw_only=True, tag_field="is"):
@@ -55,6 +62,8 @@ class Read(_Report, frozen=True, kw_only=True, tag="read"):
     facts: tuple[GpuFacts, ...] | None = None
     lost: tuple[str, ...] = ()
     xids: tuple[XidEvent, ...] = ()
+    unheard_s: float = 0.0
+    heard: Heard | None = None
 
 
 class Trouble(_Report, frozen=True, kw_only=True, tag="trouble"):

@@ -4,7 +4,8 @@ Run as ``python -m pfid.workers.gpu_sampler SOCKET_FD CELL_FD`` by an owner (pfi
 disposable: a call into the driver may hang, crash or lie here without anybody else noticing. The
 index of the device it is about stands in the touch cell, so that the one bad GPU can be held back.
 An error that forbids further calls is also heard while a call hangs, by a thread, and told from
-there. It is asked to end with TERM, because killing whoever holds NVML has frozen GPUs
+there; one that came before this process listened is had from the kernel's log, where that may be
+read. It is asked to end with TERM, because killing whoever holds NVML has frozen GPUs
 (dcgm-exporter#84), and shuts the driver down politely then.
 """
 
@@ -14,6 +15,7 @@ import signal
 import sys
 import threading
 import time
+from pathlib import Path
 from typing import Final, NoReturn
 
 from pfid.domain.gpu import FATAL_XIDS, NVML, XidEvent
@@ -103,9 +105,12 @@ class SamplerLoop:
 
     def _samplers(self, order: Configure) -> list[GpuSampler]:
         if not order.plugins:
+            from pfid.workers.kernel_xids import KernelXids
             from pfid.workers.nvml_sampler import NvmlSampler
 
-            return [NvmlSampler(self._alarm)]
+            heard = order.heard
+            log = KernelXids(Path(order.kernel_log), None if heard is None else heard.record)
+            return [NvmlSampler(self._alarm, log, heard, order.places)]
         from pfid.workers.gpu_plugins import collect_samplers
 
         samplers, problems = collect_samplers(order.plugins)
@@ -176,6 +181,8 @@ class SamplerLoop:
                     facts=got.facts,
                     lost=got.lost,
                     xids=got.xids,
+                    unheard_s=got.unheard_s,
+                    heard=got.heard,
                 )
             )
         else:
@@ -186,6 +193,8 @@ class SamplerLoop:
             self._leave(SamplerProblem.FATAL_XID, "", sampler=watched.sampler.name)
 
     def _failed(self, watched: Watched, error: GpuSamplerError) -> None:
+        if error.xids:
+            self._tell(watched, GpuReading(xids=error.xids))
         if watched.is_open:
             watched.is_open = False
             watched.sampler.close()

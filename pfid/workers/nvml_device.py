@@ -46,6 +46,8 @@ class Device:
         self.index = index
         self.facts = facts
         self.lost = False
+        self.swapped = False
+        """Whether its handle names another card than it did."""
         self._ask_due_s = now_s
         self._lost_for_s = LOST_FIRST_S
         self.deaf: AbsentReason | None = None
@@ -76,7 +78,8 @@ class Device:
             self._gpm.close()
             self._gpm.open(self.handle)
         facts = read_facts(self.handle, self.index)
-        if facts is None or facts.uuid != self.facts.uuid or facts == self.facts:
+        self.swapped = facts is not None and facts.uuid != self.facts.uuid
+        if facts is None or self.swapped or facts == self.facts:
             return False
         self.facts = facts
         return True

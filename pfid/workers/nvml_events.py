@@ -2,6 +2,7 @@
 
 import ctypes
 import threading
+import time
 from typing import Any, Final
 
 import pynvml
@@ -24,6 +25,8 @@ class XidEvents:
         self._kept: tuple[XidEvent, ...] = ()
         self._set: Any = None
         self._uuids: dict[int | None, str] = {}
+        self.heard_s: float | None = None
+        """Monotonic time of the last answer of a set; None if there was none."""
         self.broken = False
         """Whether the set tells nothing more: once a card is lost, waiting on it fails for all."""
 
@@ -76,6 +79,8 @@ class XidEvents:
             if is_xid and 0 < code <= MAX_XID:
                 uuid = self._uuids.get(_address(data.device), "")
                 found.append(XidEvent(uuid=uuid, code=code, at_s=at_s))
+        if not self.broken:
+            self.heard_s = time.monotonic()
         return tuple(found)
 
     def close(self) -> None:

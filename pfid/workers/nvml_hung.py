@@ -27,10 +27,22 @@ Alarm = Callable[[tuple[XidEvent, ...]], None]
 class HungListener:
     """Listens while, and only while, a round of calls lasts too long."""
 
-    def __init__(self, events: XidEvents, alarm: Alarm) -> None:
-        """Start nothing yet."""
+    def __init__(
+        self,
+        events: XidEvents,
+        alarm: Alarm,
+        also: Callable[[float], tuple[XidEvent, ...]] = lambda _: (),
+    ) -> None:
+        """Start nothing yet.
+
+        Args:
+            events: the set.
+            alarm: to be raised.
+            also: what is heard of cards that are in no set, at that wall time.
+        """
         self._events = events
         self._alarm = alarm
+        self._also = also
         self._began_s: float | None = None
         self._thread = threading.Thread(target=self._run, name="hung-listener", daemon=True)
 
@@ -54,9 +66,9 @@ class HungListener:
                 self._listen()
 
     def _listen(self) -> None:
-        found: tuple[XidEvent, ...] = ()
+        found = self._also(time.time())
         with suppress(GpuSamplerError):  # whoever makes the calls meets it as well
-            found = self._events.read(time.time())
+            found += self._events.read(time.time())
         if any(event.code in FATAL_XIDS for event in found):
             self._alarm(found)
         self._events.keep(found)

@@ -1,19 +1,23 @@
 """NVIDIA's GPUs through NVML."""
 
 import time
+from collections.abc import Collection
 from contextlib import AbstractContextManager, nullcontext, suppress
+from dataclasses import replace
 from typing import Final
 
 import pynvml
 
 from pfid.domain.gpu import FATAL_XIDS, AbsentReason, GpuSample
 from pfid.formats.untrusted import printable
-from pfid.spec.gpu_sampler import GpuDriver, GpuReading, GpuSamplerError, Touch
+from pfid.spec.gpu_sampler import GpuDriver, GpuReading, GpuSamplerError, Heard, Touch
 from pfid.spec.ports.gpus import SamplerProblem
+from pfid.workers.kernel_xids import KernelXids
 from pfid.workers.nvml_calls import Handle, problem, reading
 from pfid.workers.nvml_device import Device
 from pfid.workers.nvml_events import XidEvents
 from pfid.workers.nvml_facts import read_facts
+from pfid.workers.nvml_hearing import Hearing
 from pfid.workers.nvml_hung import Alarm, HungListener
 
 MAX_DEVICES: Final = 64
@@ -30,16 +34,27 @@ class NvmlSampler:
 
     name = "nvml"
 
-    def __init__(self, alarm: Alarm | None = None) -> None:
+    def __init__(
+        self,
+        alarm: Alarm | None = None,
+        log: KernelXids | None = None,
+        before: Heard | None = None,
+        places: Collection[str] = (),
+    ) -> None:
         """Open nothing.
 
         Args:
             alarm: told, in a thread, of a fatal error that comes while a call hangs; None to hear
                 of it only when the call has come back.
+            log: the kernel's, None to hear of nothing that is in no set of events.
+            before: up to where errors were heard before this process.
+            places: PCI addresses of the cards that were read before it.
         """
         self._devices: list[Device] = []
         self._events = XidEvents()
-        self._hung = None if alarm is None else HungListener(self._events, alarm)
+        self._hearing = Hearing(self._events, log, before, places)
+        listen = self._hearing.unlistened
+        self._hung = None if alarm is None else HungListener(self._events, alarm, listen)
         self._touch: Touch = lambda _: None
         self._skip: frozenset[int] = frozenset()
         self._open = False
@@ -63,6 +78,7 @@ class NvmlSampler:
 
     def _start(self, skip: frozenset[int], touch: Touch) -> GpuDriver:
         self._skip, self._touch = skip, touch
+        self._hearing.bridge(time.time(), opened=False)
         try:
             pynvml.nvmlInit()
         except Exception as error:
@@ -71,8 +87,9 @@ class NvmlSampler:
         self._opened_s = time.monotonic()
         try:
             self._find()
-        except GpuSamplerError:
-            self.close()
+        except GpuSamplerError as error:
+            if not error.xids:
+                self.close()
             raise
         return GpuDriver(
             driver=_version(pynvml.nvmlSystemGetDriverVersion),
@@ -90,6 +107,7 @@ class NvmlSampler:
             handle = reading(pynvml.nvmlDeviceGetHandleByIndex, index)
             if not isinstance(handle, AbsentReason):
                 listed.append((index, handle, self._events.add(handle)))
+        self._hearing.bridge(time.time(), opened=True)
         for index, handle, deaf in listed:
             self._touch(index)
             facts = read_facts(handle, index)
@@ -97,6 +115,7 @@ class NvmlSampler:
                 self._events.name(handle, facts.uuid)
                 self._devices.append(Device(handle, index, facts, time.monotonic()))
                 self._devices[-1].deaf = deaf
+        self._covers()
         self._listen_due_s = time.monotonic() + LISTEN_AGAIN_S
         self._facts_told = False
 
@@ -109,7 +128,16 @@ class NvmlSampler:
             lost = device.lost
             why = AbsentReason.LOST if lost else self._events.add(device.handle, device.facts.uuid)
             device.deaf = why
+        self._covers()
+        self._hearing.bridge(time.time(), opened=True)
         self._facts_told = False
+
+    def _covers(self) -> None:
+        """Say whose errors the set tells."""
+        self._hearing.covers(
+            [d.facts.pci_bus_id for d in self._devices if d.deaf is None],
+            [d.facts.pci_bus_id for d in self._devices],
+        )
 
     def _count(self) -> int:
         count = reading(pynvml.nvmlDeviceGetCount)
@@ -127,9 +155,18 @@ class NvmlSampler:
             return self._read(at_s, monotonic_s)
 
     def _read(self, at_s: float, monotonic_s: float) -> GpuReading:
-        xids = self._events.read(at_s)
+        xids = self._hearing.read(at_s)
         if any(event.code in FATAL_XIDS for event in xids):
             return GpuReading(xids=xids)
+        try:
+            return replace(self._all(at_s, monotonic_s), xids=xids)
+        except GpuSamplerError as error:
+            if error.xids:
+                error.xids = xids + error.xids
+            self._events.keep(xids)  # for when the driver answers again
+            raise
+
+    def _all(self, at_s: float, monotonic_s: float) -> GpuReading:
         if self._count() != self._found or self._worth_opening_anew(monotonic_s):
             self.close()
             self.open(self._skip, self._touch)
@@ -142,11 +179,17 @@ class NvmlSampler:
         back = any(d.deaf is AbsentReason.LOST and not d.lost for d in self._devices)
         if (self._events.broken or back) and monotonic_s >= self._listen_due_s:
             self._listen_anew()
-        return GpuReading(samples=samples, facts=facts, lost=lost, xids=xids)
+        return GpuReading(
+            samples=samples,
+            facts=facts,
+            lost=lost,
+            unheard_s=self._hearing.unheard_s(),
+            heard=self._hearing.heard(),
+        )
 
     def _worth_opening_anew(self, monotonic_s: float) -> bool:
         missing = len(self._devices) + len(self._skip) < self._found
-        lost = missing or any(d.lost for d in self._devices)
+        lost = missing or any(d.lost or d.swapped for d in self._devices)
         if not lost:
             self._again_s = LOOK_AGAIN_S
         if not lost or monotonic_s - self._opened_s < self._again_s:

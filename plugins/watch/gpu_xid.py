@@ -5,15 +5,22 @@ the first stands until the driver was loaded again, the second for a day. ``appl
 program's, stands for ten minutes, and is about the run whose process the driver named, if that is
 one; the driver may name a bystander, so a program that belongs to no run is nobody's failure here.
 ``program_not_named``: NVML's events carry no process, so it is unknown whether it was a run's. Only
-a plugin's sampler that brings the pid, as one that reads the kernel's log can, tells the other two.
+the kernel's log, or a plugin's sampler that brings the pid, tells the other two.
 
 ``not_listening``: the driver, or this very card, is not asked for errors; one that hung or crashed
 its reader is held back for a while and left out, one that is gone tells nothing.
 
-Blind spot: only errors since pfid began to listen are known, and after a fatal one nothing more is
-read. A card that is held back tells no error, not even a fatal one. Nobody hears one between the
-end of a reader and the start of the next, nor, if it is not fatal, one beside a call that never
-comes back. An error of the network between cards shows up elsewhere.
+``not_heard_throughout``: for a while nobody listened, between the end of a reader and the start of
+the next, or while the card was held back: what a driver tells to nobody is lost. It stands for as
+long as an error of that time would, and ``pfid_gpu_xid_unheard_seconds_total`` counts it. Where the
+kernel's log (/dev/kmsg) may be read, errors of such times and cards are had from there, with their
+process, and nothing goes unheard.
+
+Blind spot: only errors since pfid began to listen are known (``listened`` says since when), and
+after a fatal one nothing more is read. Without the kernel's log nobody knows of errors of a card
+that is held back, of one that is not fatal beside a call that never comes back, or of the up to
+three seconds in which the same reader opens its driver anew. An error of the network between cards
+shows up elsewhere.
 
 When it fires: ``fatal_error``: the runs on this card are over or will hang; drain the box, reload
 the driver or restart. ``hardware_error``: finish or move what runs, then reset the card; ECC errors
@@ -52,7 +59,7 @@ from pfid.spec.fakes_gpus import (
     gpu_state,
     gpus,
 )
-from pfid.spec.ports.gpus import GpuXid, SamplerFacts, SamplerProblem
+from pfid.spec.ports.gpus import GpuXid, SamplerFacts, SamplerProblem, Unheard
 
 ANSWERS: Final = Answers(
     {
@@ -63,6 +70,10 @@ ANSWERS: Final = Answers(
         "application_error": (Outcome.FAIL, "the run's program made an error on its GPU"),
         "program_not_named": (Outcome.UNKNOWN, "some program made an error on this GPU; a run's?"),
         "uncatalogued_error": (Outcome.UNKNOWN, "an error was reported that pfid does not know"),
+        "not_heard_throughout": (
+            Outcome.UNKNOWN,
+            "for a while nobody listened for errors of this GPU",
+        ),
         "not_listening": (Outcome.UNKNOWN, "nobody listens for errors of this GPU"),
         "not_seen": (Outcome.UNKNOWN, "this GPU was never seen"),
         "errors_not_told": (Outcome.NOT_APPLICABLE, "this GPU's driver tells no errors"),
@@ -101,11 +112,15 @@ class Seen:
         errors: those that were reported, None if it was never seen.
         listening: whether the driver can be read at all, and asks of this GPU.
         deaf: why errors of this very GPU are not told, None if they are.
+        unheard: times in which nobody listened: how long ago they ended, and how long they were.
+        listened_s: since when errors are listened for, None if they never were.
     """
 
     errors: tuple[Error, ...] | None
     listening: bool
     deaf: AbsentReason | None
+    unheard: tuple[tuple[float, float], ...]
+    listened_s: float | None
 
 
 def observe(world: World) -> Seen:
@@ -126,6 +141,8 @@ def observe(world: World) -> Seen:
         errors=errors if mine else None,
         listening=asked and mine[0].present if mine else False,
         deaf=mine[0].facts.absent.get(XIDS) if mine else None,
+        unheard=tuple((now_s - u.until_s, u.for_s) for u in mine[0].unheard) if mine else (),
+        listened_s=now_s - since_s if mine and (since_s := mine[0].listened_s) else None,
     )
 
 
@@ -139,8 +156,20 @@ def judge(seen: Seen, limits: Limits) -> Verdict:
             return _say(reason, standing[reason], seen.errors)
     if seen.deaf is AbsentReason.NOT_SUPPORTED:
         return ANSWERS.say("errors_not_told")
-    heard = seen.listening and seen.deaf is None
-    return ANSWERS.say("no_recent_errors" if heard else "not_listening")
+    if not seen.listening or seen.deaf is not None or seen.listened_s is None:
+        return ANSWERS.say("not_listening")
+    return _quiet(seen, limits)
+
+
+def _quiet(seen: Seen, limits: Limits) -> Verdict:
+    """Nothing was told: was there always somebody to tell it to?"""
+    known = {"listened": (seen.listened_s or 0.0, "s")}
+    recent = [each for each in seen.unheard if each[0] <= limits.hardware_s]
+    if not recent:
+        return ANSWERS.say("no_recent_errors", figures=known)
+    ago_s, lengths = min(ago for ago, _ in recent), [length for _, length in recent]
+    told = {"unheard": (sum(lengths), "s"), "times": (len(recent), "1"), "ago": (ago_s, "s")}
+    return ANSWERS.say("not_heard_throughout", figures=told | known)
 
 
 _WORST_FIRST: Final = (
@@ -214,8 +243,18 @@ def controls(limits: Limits) -> Iterable[Control]:
     yield _control("after_a_fatal_error_of_another", "not_listening", how=stopped)
     yield _control("gone_or_held_back", "not_listening", present=False)
     yield _control("told_and_gone", "hardware_error", _xid(48, 5.0), present=False)
+    yield _control("never_listened_to", "not_listening", listened_s=None)
     yield _control("deaf", "not_listening", deaf=AbsentReason.LOST)
     yield _control("tells_no_errors", "errors_not_told", deaf=AbsentReason.NOT_SUPPORTED)
+    for name, share, code in (
+        ("recent", 0.99, "not_heard_throughout"),
+        ("old", 1.01, "no_recent_errors"),
+    ):
+        gap = Unheard(until_s=NEWEST_S - limits.hardware_s * share, for_s=20.0)
+        yield _control(f"{name}_gap", code, unheard=(gap,))
+    gap = Unheard(until_s=NEWEST_S - 5.0, for_s=20.0)
+    yield _control("gap_and_error", "hardware_error", _xid(48, 5.0), unheard=(gap,))
+    yield _control("gap_and_deaf", "not_listening", unheard=(gap,), deaf=AbsentReason.LOST)
     told = _xid(48, 5.0)
     yield _control("told_before", "hardware_error", told, deaf=AbsentReason.LOST)
     yield _control("no_such_card", "not_seen", held=())
@@ -230,11 +269,12 @@ def _control(
     name: str, code: str, *xids: GpuXid, entity: Entity | None = None, **more: Any
 ) -> Control:
     deaf, present = more.pop("deaf", None), more.pop("present", True)
+    known = {name: more.pop(name) for name in ("unheard", "listened_s") if name in more}
     facts = replace(CONTROL_GPU, absent={XIDS: deaf} if deaf else {})
     world = World(
         subject=CONTROL_GPU_SUBJECT,
         clock=FixedClock(wall_s=NEWEST_S),
-        gpus=gpus(gpu_state(xids=xids, facts=facts, present=present), **more),
+        gpus=gpus(gpu_state(xids=xids, facts=facts, present=present, **known), **more),
     )
     return Control(name=name, world=world, expect=ANSWERS.reasons[code], reason=code, entity=entity)
 

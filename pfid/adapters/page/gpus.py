@@ -58,6 +58,11 @@ XIDS: Final = Spec(
     "pfid_gpu_xid_errors_total", COUNTER, "Error events; those that matter most from the start."
 )
 XID_AT: Final = Spec("pfid_gpu_xid_last_timestamp_seconds", GAUGE, "Last event of that kind.")
+UNHEARD: Final = Spec(
+    "pfid_gpu_xid_unheard_seconds_total",
+    COUNTER,
+    "Time in which nobody listened for error events, and of which nothing tells.",
+)
 REFERENCE_POWER: Final = Spec(
     "pfid_gpu_reference_power_watts", GAUGE, "Power of this card's own dense GEMM, where measured."
 )
@@ -199,8 +204,9 @@ def _by_run(gpu: GpuView, runs: frozenset[str]) -> dict[str, int]:
 
 
 def _errors(gpus: list[tuple[GpuView, Labels]]) -> Iterator[Family]:
-    counts, last = Family(XIDS), Family(XID_AT)
+    counts, last, unheard = Family(XIDS), Family(XID_AT), Family(UNHEARD)
     for gpu, labels in gpus:
+        unheard.add(gpu.unheard_s, labels)
         seen = {x.code: x for x in gpu.xids}
         others = [code for code in seen if code not in ALERTED]
         shown = (*ALERTED, *others[: SHOWN_XIDS - len(ALERTED)])
@@ -214,4 +220,4 @@ def _errors(gpus: list[tuple[GpuView, Labels]]) -> Iterator[Family]:
         counts.add(sum(x.count for x in rest), of_rest)
         if rest:
             last.add(max(x.last_s for x in rest), of_rest)
-    yield from (counts, last)
+    yield from (counts, last, unheard)

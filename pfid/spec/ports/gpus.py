@@ -144,6 +144,19 @@ class GpuXid:
     run_id: RunId | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unheard:
+    """A time in which nobody listened for errors of a GPU and which nothing tells of.
+
+    Attributes:
+        until_s: wall time of its end.
+        for_s: how long it was.
+    """
+
+    until_s: float
+    for_s: float
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class GpuState:
     """One GPU now. The same object serves every evaluation between two samples: equal by identity.
@@ -161,6 +174,9 @@ class GpuState:
         lost_at_s: wall time since when it is gone, None while it is present.
         foreign_pids: whether its driver numbers processes as another namespace does: pfid runs in
             a container, and who is on it cannot be told there.
+        unheard: times in which nobody listened for its errors, oldest first.
+        listened_s: wall time since when its errors are listened for, but for those; None if they
+            never were.
     """
 
     facts: GpuFacts
@@ -172,6 +188,8 @@ class GpuState:
     unheld_bytes: int | None = None
     lost_at_s: float | None = None
     foreign_pids: bool = False
+    unheard: tuple[Unheard, ...] = ()
+    listened_s: float | None = None
 
     @property
     def holder_runs(self) -> frozenset[RunId]:

@@ -123,6 +123,13 @@ def test_xids_that_matter_are_there_from_the_start_and_the_rest_is_bounded(box, 
     assert found["pfid_gpu_xid_last_timestamp_seconds"][label(uuid=UUID, xid="79")] == 5.0
 
 
+def test_for_how_long_nobody_listened_is_counted_from_the_start(box, families, label):
+    assert shown(box, families, GPU)["pfid_gpu_xid_unheard_seconds_total"] == {label(uuid=UUID): 0}
+    unheard = dataclasses.replace(GPU, unheard_s=42.5)
+    found = shown(box, families, unheard)
+    assert found["pfid_gpu_xid_unheard_seconds_total"] == {label(uuid=UUID): 42.5}
+
+
 @pytest.mark.parametrize("text", ['x"\n', "\x1b[2J"])
 def test_text_of_a_driver_cannot_break_a_line(box, families, text):
     facts = dataclasses.replace(FACTS, name=text)

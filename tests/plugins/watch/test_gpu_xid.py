@@ -13,7 +13,7 @@ from pfid.domain.outcome import Outcome
 from pfid.domain.verdict import EntityKind
 from pfid.spec.fakes import CONTROL_RUN, FixedClock
 from pfid.spec.fakes_gpus import CONTROL_GPU_SUBJECT, CONTROL_UUID, NEWEST_S, gpu_state, gpus
-from pfid.spec.ports.gpus import GpuXid, SamplerFacts, SamplerProblem
+from pfid.spec.ports.gpus import GpuXid, SamplerFacts, SamplerProblem, Unheard
 from pfid.spec.world import World
 
 RUN = CONTROL_RUN.run_id
@@ -24,11 +24,12 @@ def xid(code, age_s=5.0, run_id=None):
     return GpuXid(event=event, run_id=run_id)
 
 
-def said(*xids, present=True, **more):
+def said(*xids, present=True, unheard=(), listened_s=NEWEST_S - 600.0, **more):
+    state = gpu_state(xids=xids, present=present, unheard=unheard, listened_s=listened_s)
     world = World(
         subject=CONTROL_GPU_SUBJECT,
         clock=FixedClock(wall_s=NEWEST_S),
-        gpus=gpus(gpu_state(xids=xids, present=present), **more),
+        gpus=gpus(state, **more),
     )
     return judge(observe(world), Limits())
 
@@ -92,6 +93,19 @@ def test_a_card_that_is_gone_or_held_back_is_not_quiet():
     """The sampler answers for the others; of this one it registers no events."""
     assert said(present=False).reason == "not_listening"
     assert said(xid(79), present=False).reason == "fatal_error"
+
+
+def test_while_nobody_listened_nothing_need_have_been_quiet():
+    gap = Unheard(until_s=NEWEST_S - 60.0, for_s=20.0)
+    verdict = said(unheard=(gap, replace(gap, for_s=2.0)))
+    assert (verdict.outcome, verdict.reason) == (Outcome.UNKNOWN, "not_heard_throughout")
+    assert [verdict.figures[n].value for n in ("unheard", "times", "ago")] == [22.0, 2, 60.0]
+    assert said(xid(48), unheard=(gap,)).outcome is Outcome.FAIL
+
+
+def test_it_says_since_when_it_is_listened():
+    assert said(listened_s=NEWEST_S - 90.0).figures["listened"].value == 90.0
+    assert said(listened_s=None).reason == "not_listening"
 
 
 def test_it_counts_how_often_the_same_code_came():

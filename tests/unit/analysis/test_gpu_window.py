@@ -24,6 +24,15 @@ def test_only_the_newest_readings_count():
     assert window.seconds == 60.0
 
 
+def test_what_was_read_before_a_clock_was_set_back_is_of_no_window():
+    before = gpu_samples(120, power_w=lambda _: 10.0)
+    after = gpu_samples(30, power_w=lambda _: 600.0)
+    back_s = before[-1].at_s - after[0].at_s - 3_600.0
+    moved = tuple(dataclasses.replace(s, at_s=s.at_s + back_s) for s in after)
+    window = newest_window((*before, *moved), 60.0)
+    assert (window.power_w, window.seconds) == (600.0, 30.0)
+
+
 def test_an_answer_is_kept_for_the_same_samples_and_no_others():
     samples = gpu_samples(60, power_w=lambda _: 600.0)
     assert newest_window(samples, 60.0) is newest_window(samples, 60.0)

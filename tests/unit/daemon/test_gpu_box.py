@@ -7,12 +7,21 @@ import pytest
 from pfid.daemon.gpu_box import GpuBox
 from pfid.daemon.gpu_views import gpus_view
 from pfid.daemon.gpu_worlds import LiveGpus
-from pfid.daemon.tracked_gpu import MAX_XIDS, STORED_XIDS
-from pfid.domain.gpu import NVML, AbsentReason, GpuFacts, GpuProcess, GpuSample, XidEvent
+from pfid.daemon.tracked_gpu import MAX_UNHEARD, MAX_XIDS, STORED_XIDS
+from pfid.domain.gpu import (
+    NVML,
+    XIDS,
+    AbsentReason,
+    GpuFacts,
+    GpuProcess,
+    GpuSample,
+    XidEvent,
+)
 from pfid.domain.gpu_reference import GpuReference
 from pfid.domain.gpu_view import WorkKind
 from pfid.domain.verdict import BOX, Entity, EntityKind
 from pfid.spec.fakes_gpus import CONTROL_HOLDER
+from pfid.spec.gpu_sampler import Heard
 from pfid.spec.ports.gpus import SamplerProblem, Withheld
 from pfid.wire.gpu import Opened, Read, Trouble
 from pfid.wire.stored import GpuBody, pack, unpack
@@ -71,6 +80,20 @@ def test_figures_that_are_not_fresh_are_not_shown_as_if_they_were(box):
     assert [g.last for g in stale.gpus] == [None, None]
     assert [g.kind for g in stale.gpus] == [WorkKind.UNKNOWN] * 2
     assert (stale.up, stale.problem) == (False, "hung")
+
+
+def test_a_clock_that_was_set_back_stops_neither_the_kind_of_work_nor_the_small_plots(box):
+    def shown(at_s, **fields):
+        now = [sample(A, at_s=at_s + i, **fields) for i in range(120)]
+        for each in now:
+            box.read(read(samples=(each,), at_s=each.at_s), at_s, lambda _: None)
+            view = gpus_view(box, at_s, {}).gpus[0]
+        return view.kind, len(view.recent_power_w)
+
+    busy, points = shown(100_000.0, throttle=frozenset(), tensor_activity=0.8, sm_activity=0.9)
+    idle, more = shown(90_000.0, utilization=0.0, power_w=70.0, throttle=frozenset())
+    assert (busy, idle) == (WorkKind.MATMUL, WorkKind.IDLE)
+    assert more >= points + 20
 
 
 def test_a_sampler_in_trouble_is_not_up_however_fresh_its_last_figures(box):
@@ -342,3 +365,71 @@ def test_who_holds_a_gpu_follows_its_list_of_holders_and_leaves_out_ended_runs(b
     gpu.holders = (one,)
     gpu.gone(101.0)
     assert gpu.held_by == frozenset()
+
+
+def unheard(box, uuid="GPU-a"):
+    return [(u.until_s, u.for_s) for u in box.gpus[uuid].state.unheard]
+
+
+def test_a_time_in_which_nobody_listened_is_known_of_every_card_that_was_listened_to(box):
+    box.read(read(A, B, at_s=140.0, unheard_s=30.0), 50.0, lambda _: None)
+    assert unheard(box) == unheard(box, "GPU-b") == [(140.0, 30.0)]
+    (a, _) = gpus_view(box, 50.0, {}).gpus
+    assert a.unheard_s == 30.0
+    assert box.gpus["GPU-a"].state.listened_s == 100.0
+
+
+def test_a_card_that_was_held_back_was_not_listened_to_meanwhile(box):
+    box.read(read(A, facts=(A,), at_s=140.0, unheard_s=30.0), 50.0, lambda _: None)
+    box.read(read(A, B, facts=(A, B), at_s=700.0), 610.0, lambda _: None)
+    assert unheard(box) == [(140.0, 30.0)]
+    assert unheard(box, "GPU-b") == [(140.0, 30.0), (700.0, 560.0)]
+
+
+def test_what_the_kernels_log_remembers_did_not_go_unheard(box):
+    logged = Heard(monotonic_s=1.0, record=7)
+    box.read(read(A, facts=(A,), at_s=140.0, heard=logged), 50.0, lambda _: None)
+    box.read(read(A, B, facts=(A, B), at_s=700.0, heard=logged), 610.0, lambda _: None)
+    assert unheard(box) == unheard(box, "GPU-b") == []
+
+
+def test_a_card_whose_errors_were_not_told_for_a_while_was_not_listened_to_then(box):
+    deaf = dataclasses.replace(A, absent={XIDS: AbsentReason.LOST})
+    box.read(read(A, B, facts=(deaf, B), at_s=110.0), 20.0, lambda _: None)
+    box.read(read(A, B, facts=(A, B), at_s=130.0), 40.0, lambda _: None)
+    assert (unheard(box), unheard(box, "GPU-b")) == ([(130.0, 20.0)], [])
+
+
+def test_before_it_was_first_listened_to_nothing_counts_as_unheard():
+    box = GpuBox()
+    box.read(read(A, facts=(A,), unheard_s=30.0), 10.0, lambda _: None)
+    assert unheard(box) == []
+
+
+def test_a_driver_that_was_loaded_anew_after_a_fatal_error_is_listened_to_anew(box):
+    fatal = XidEvent(uuid="GPU-a", code=79, at_s=101.0)
+    box.read(read(xids=(fatal,), at_s=101.0), 11.0, lambda _: None)
+    box.opened(Opened(sampler=NVML, driver="580"), 3_600.0)
+    box.read(read(A, B, facts=(A, B), at_s=3_700.0, unheard_s=3_500.0), 3_601.0, lambda _: None)
+    assert unheard(box) == []
+    assert box.gpus["GPU-a"].state.listened_s == 3_700.0
+
+
+def test_of_many_times_the_shortest_are_forgotten_and_all_are_counted(box):
+    for n in range(MAX_UNHEARD + 5):
+        box.read(read(A, B, at_s=200.0 + n, unheard_s=1.0 + n), 50.0, lambda _: None)
+    assert len(unheard(box)) == MAX_UNHEARD
+    assert min(for_s for _, for_s in unheard(box)) == 6.0
+    assert box.gpus["GPU-a"].unheard_s == sum(1.0 + n for n in range(MAX_UNHEARD + 5))
+
+
+def test_an_error_of_the_kernels_log_is_found_by_its_place_and_counted_once(box):
+    logged = XidEvent(uuid="PCI-0000:0b:00.0", code=48, at_s=100.0, pid=7)
+    told = dataclasses.replace(logged, uuid="GPU-b", at_s=101.0, pid=None)
+    other = dataclasses.replace(logged, uuid="PCI-0000:77:00.0")
+    box.read(read(A, B, xids=(logged, told, other)), 11.0, lambda _: "r-1")
+    (xid,) = box.gpus["GPU-b"].xids
+    assert (xid.event.pid, xid.run_id) == (7, "r-1")
+    again = dataclasses.replace(told, at_s=110.0)
+    box.read(read(A, B, xids=(again, again)), 20.0, lambda _: None)
+    assert box.gpus["GPU-b"].xid_counts == {48: 3}, "two of the same source are two"
