@@ -13,7 +13,7 @@ from pfid.cli.trace_provenance import Bound, provenance_notes
 from pfid.cli.trace_reading import ReadTrace
 from pfid.domain.kernel import KernelClass
 from pfid.formats.kernel_names.capability import Device
-from pfid.formats.trace.collected import HOST_CATEGORIES
+from pfid.formats.trace.collected import CATEGORIES, HOST_CATEGORIES
 from pfid.formats.trace.malformed import Malformed
 
 
@@ -55,6 +55,14 @@ def _reading(facts: Facts) -> Iterator[Note]:
             (
                 f"the file ends in its middle after {reading.bytes_read:,} bytes; what follows"
                 " holds for the whole records before"
+            ),
+        )
+    if reading.behind:
+        yield (
+            "more_behind",
+            (
+                f"behind the end of the document {reading.behind:,} characters were not read: if"
+                " they are another trace, give it as a file of its own"
             ),
         )
     yield from _malformed(reading.malformed)
@@ -112,6 +120,8 @@ def _more(count: int, kept: Sequence[object]) -> str:
 
 def _no_device_rows(facts: Facts) -> Note:
     seen = facts.read.collected.categories
+    if seen & set(CATEGORIES):
+        return "no_device_rows", "no device row has times that can be used, so there is no table"
     if seen & {"cuda_runtime", "cuda_driver", "cuda_profiler_range"}:
         return (
             "no_device_rows",

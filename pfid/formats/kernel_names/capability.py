@@ -58,6 +58,8 @@ def parse_capability(text: str) -> int | None:
 
 def _sm(properties: Mapping[str, Any]) -> int | None:
     major, minor = properties.get("computeMajor"), properties.get("computeMinor")
-    if type(major) is not int or type(minor) is not int or not 0 < major < 100:
+    if type(major) is not int or type(minor) is not int:
+        return None
+    if not (0 < major < 100 and 0 <= minor < 10):
         return None
     return major * 10 + minor

@@ -28,6 +28,8 @@ _SPACE: Final = re.compile(r"[\s,\ufeff]*")
 _SEPARATING: Final = " \t\r\n,"
 _COLON: Final = re.compile(r"\s*:\s*")
 _RESYNC: Final = re.compile(r"\}\s*,\s*\{\s*\"")
+_LIST_ENDS: Final = re.compile(r"\}\s*(?=\]\s*[,}])")
+_NOTHING: Final = "\0\ufeff \t\r\n"
 _ZEROED: Final = ZEROED.decode()
 _DECODER: Final = json.JSONDecoder(strict=False, parse_float=NumberText)
 
@@ -50,6 +52,7 @@ class EventStream:
         facts: members of the document beside the events.
         malformed: records that could not be parsed.
         events_seen: the list of events has begun.
+        behind: characters behind the end of the document: another one, or what is none.
     """
 
     def __init__(
@@ -70,6 +73,7 @@ class EventStream:
         self._text = ""
         self._at = 0
         self.events_seen = place is Place.EVENTS
+        self.behind = 0
         self._last = False
         self._zeroed = False
 
@@ -163,14 +167,22 @@ class EventStream:
         """Go on behind a record that cannot be parsed; False while it may still be completed."""
         following = _RESYNC.search(self._text, self._at + 1)
         long_enough = len(self._text) - self._at > MAX_VALUE_CHARS
-        if not (long_enough or (self._last and following)):
+        if not (long_enough or (self._last and (following or self._is_wrong(error)))):
             return False
         self._add_damage(self._at, why_no_json(error))
         if following:
             self._at = self._text.index("{", following.start())
         else:
-            self._at = len(self._text)
+            ends = _LIST_ENDS.search(self._text, self._at)
+            self._at = ends.end() if ends else len(self._text)
         return True
+
+    def _is_wrong(self, error: Exception) -> bool:
+        """Whether the record that was read last is wrong, and not merely cut off."""
+        if not isinstance(error, json.JSONDecodeError):
+            return True
+        cut = error.pos >= len(self._text.rstrip()) or error.msg.startswith("Unterminated")
+        return not cut
 
     def _document(self) -> bool:
         char = self._peek()
@@ -191,6 +203,8 @@ class EventStream:
         return self._member()
 
     def _drop_rest(self) -> None:
+        if self.place is Place.END:
+            self.behind += len(self._text[self._at :].strip(_NOTHING))
         if self.place in (Place.END, Place.NOT_JSON):
             self._text, self._at = "", 0
 

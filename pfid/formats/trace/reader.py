@@ -44,6 +44,7 @@ class Reading:
         malformed: records that could not be parsed and were skipped, and rows whose times are no
             times (missing, negative, absurd).
         events: the document has a list of events.
+        behind: characters behind the end of the document, which were not read.
         facts: what stands beside the events (deviceProperties, distributedInfo, ...).
     """
 
@@ -54,6 +55,7 @@ class Reading:
     malformed: Malformed
     events: bool
     facts: dict[str, Any]
+    behind: int = 0
 
 
 class TraceReader:
@@ -74,6 +76,7 @@ class TraceReader:
         self._facts: dict[str, Any] = {}
         self._bare = False
         self._cut = True
+        self._behind = 0
 
     def feed(self, chunk: bytes) -> DeviceRows:
         """Take a chunk; return the rows that are complete."""
@@ -98,7 +101,7 @@ class TraceReader:
         if self._stream is not None:
             for event in self._stream.finish():
                 self.collected.add_event(event)
-            self._cut = self._stream.cut
+            self._cut, self._behind = self._stream.cut, self._stream.behind
             self._facts |= self._stream.facts
         return self.collected.take_rows()
 
@@ -112,6 +115,7 @@ class TraceReader:
             malformed=self.collected.malformed,
             events=self._stream is None or self._stream.events_seen,
             facts=self._facts,
+            behind=self._behind,
         )
 
     def _parse(self, chunk: bytes) -> None:
@@ -175,7 +179,7 @@ class TraceReader:
         for events in (stream.feed(buffer), stream.finish()):
             for event in events:
                 self.collected.add_event(event)
-        self._cut = stream.cut
+        self._cut, self._behind = stream.cut, stream.behind
         self._facts |= stream.facts
         self._fast = None
 

@@ -341,6 +341,42 @@ def test_a_damaged_record_and_a_row_without_time_are_named_with_file_place_and_r
     assert "dur is -3, below 0" in " ".join(said.split())
 
 
+@pytest.mark.parametrize("zipped", [False, True])
+def test_another_trace_behind_the_first_is_not_left_out_unsaid(trace, tmp_path, zipped):
+    """As ``cat rank0.json rank1.json`` makes one."""
+    raw = [trace(row(GEMM, 0, n)).read_bytes() for n in (3, 5)]
+    path = tmp_path / "all.json"
+    path.write_bytes(b"\n".join(raw) + b"\n" if not zipped else b"".join(map(gzip.compress, raw)))
+    body, notes = report(path)
+    assert body["sum_us"] == 3
+    assert f"{len(raw[1]):,} characters were not read" in notes["more_behind"]
+    path.write_bytes(raw[0] + b"\n\0\0 \n")
+    assert "more_behind" not in report(path)[1]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        (b'"dur": 5,', b'"dur" 5,', "no JSON: Expecting ':' delimiter"),
+        (b'{"last": 1}', b"[" * 5_000 + b"]" * 5_000, "it is nested too deeply"),
+        (b'"dur": 5,', b'"dur": ' + b"9" * 5_000 + b",", "no JSON: Exceeds the limit"),
+    ],
+)
+def test_a_last_record_that_is_wrong_is_named_and_is_no_end_in_the_middle(trace, old, new, why):
+    path = trace(row(GEMM, 0, 3), row(GEMM, 3, 5) | {"args": {"last": 1}})
+    path.write_bytes(path.read_bytes().replace(old, new))
+    body, notes = report(path)
+    assert body["rows"] == 1
+    assert not body["reading"]["cut"]
+    assert why in notes["damaged"]
+
+
+def test_device_rows_without_usable_times_are_not_those_of_another_tool(trace):
+    _, notes = report(trace(row(GEMM, 0, -3)), code=3)
+    assert "no device row has times" in notes["no_device_rows"]
+    assert "not_torch" not in notes
+
+
 def test_damaged_gzip_data_gives_what_was_read_before(trace):
     path = trace(*(row(f"{GEMM}_{n * n}", n * 10, 5) for n in range(20_000)), name="t.json.gz")
     raw = bytearray(path.read_bytes())

@@ -162,6 +162,14 @@ def test_an_amd_cards_numbers_are_no_compute_capability():
     assert device.capability is None
 
 
+@pytest.mark.parametrize(
+    ("major", "minor"), [(8, -3), (8, 10), (0, 0), (-8, 0), (100, 0), ("8", 0), (8, True)]
+)
+def test_a_capability_that_is_none_is_unknown(major, minor):
+    odd = {**A100, "computeMajor": major, "computeMinor": minor}
+    assert device_of({"deviceProperties": [odd]}, ["0"]).capability is None
+
+
 @pytest.mark.parametrize("facts", [{}, {"deviceProperties": 3}, {"deviceProperties": [1, {}]}])
 def test_a_device_that_is_not_told_is_unknown(facts):
     assert device_of(facts, ["0"]).capability is None
