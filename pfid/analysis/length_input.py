@@ -86,7 +86,11 @@ def _whole_numbers(found: NDArray[Any]) -> Ints:
         wrong = np.flatnonzero(~(np.isfinite(found) & (found == np.trunc(found))))
         if len(wrong):
             raise LengthsError(f"record {wrong[0] + 1}: {found[wrong[0]]} is no number of tokens")
-    elif found.dtype.kind not in "iu":
+    elif found.dtype.kind == "u":
+        wrong = np.flatnonzero(found > _TOO_LARGE)
+        if len(wrong):
+            raise LengthsError(f"record {wrong[0] + 1}: {found[wrong[0]]} is no number of tokens")
+    elif found.dtype.kind != "i":
         raise LengthsError(f"an array of {found.dtype}; wanted whole numbers")
     return found.astype(np.int64)
 

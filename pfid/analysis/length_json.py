@@ -23,8 +23,15 @@ _SPACE: Final = b" \t\r\n"
 _LISTS: Final = re.compile(rb"\s*\[\s*[\[\]]")
 _BEHIND: Final = re.compile(r"\s*")
 _COMMA: Final = re.compile(r"\s*,\s*")
-_DECODER: Final = json.JSONDecoder()
 _OBJECT: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
+
+
+def _no_number(name: str) -> None:
+    raise ValueError(name)
+
+
+_DECODER: Final = json.JSONDecoder(parse_constant=_no_number)
+"""NaN and Infinity are no JSON to whoever reads the numbers; neither are they here."""
 
 
 class JsonStream(Lines, Protocol):
