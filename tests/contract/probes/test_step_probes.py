@@ -5,6 +5,7 @@ import json
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
@@ -427,6 +428,34 @@ def test_layers_are_told_whether_or_not_a_configuration_lists_their_types(name, 
     model.config = config
     found = lora_step.layer_types(model)
     assert found == layers or (layers is None and shape_of(found) is not Shape.DENSE)
+
+
+@pytest.mark.parametrize(
+    ("keys", "layers"),
+    [
+        ({}, {"full_attention": 4}),
+        ({"sliding_window": 8}, {"sliding_attention": 4}),
+        ({"sliding_window": 8, "use_sliding_window": False}, {"full_attention": 4}),
+        ({"sliding_window": 8, "use_sliding_window": True}, {"sliding_attention": 4}),
+        ({"mamba_d_state": 16}, None),
+        ({"mamba_d_state": None}, {"full_attention": 4}),
+        ({"layers_block_type": ["mamba", "attention"]}, {"mamba": 1, "attention": 1}),
+        ({"hybrid_override_pattern": "M*M-"}, None),
+        ({"num_attention_heads": 0}, None),
+        ({"num_attention_heads": True}, None),
+        ({"num_hidden_layers": 0}, None),
+        ({"num_hidden_layers": None}, None),
+    ],
+)
+def test_a_configuration_without_a_list_is_dense_unless_a_key_of_it_says_otherwise(keys, layers):
+    class Model:
+        config = SimpleNamespace(**{"num_hidden_layers": 4, "num_attention_heads": 4, **keys})
+
+        def modules(self):
+            return [self]
+
+    Model.config.to_dict = lambda: keys
+    assert lora_step.layer_types(Model()) == layers
 
 
 def test_a_module_that_is_recurrent_is_not_taken_for_attention():
