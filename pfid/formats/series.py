@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any, Final, NamedTuple
 
 from pfid.domain.step import StepClock
+from pfid.formats.echoes import Echoes
 from pfid.formats.ranks import Ranks
 from pfid.formats.reading import Reading
 
@@ -48,6 +49,7 @@ class Series:
         "clocks",
         "copies",
         "dialect",
+        "echoes",
         "first_index",
         "first_line",
         "indexes",
@@ -103,6 +105,7 @@ class Series:
         self.predecessor: int | None = None
         self.resumed = self.lossy = False
         self.ranks: Ranks | None = None
+        self.echoes: Echoes | None = None
         self.partners: dict[int, int] = {}
         self.shadow: tuple[int, float, float] | None = None
         self.memory = memory
@@ -165,6 +168,25 @@ class Series:
             return told
         own_clock = reading.clock is StepClock.COUNTER
         return own_clock and not self.ranks.followed(rank, ahead, stride)
+
+    def echoed(self, reading: Reading, *, alike: bool) -> bool:
+        """Whether a line without a name tells the newest step again, be its time alike or not."""
+        index = reading.step + self.lap_offset
+        behind = self.last_index - index
+        known = reading.printed_s is not None and reading.rank is None and self.points
+        if not known or not 0 <= behind <= max(self.usual_stride, 1):
+            return False
+        self.echoes = self.echoes or Echoes()
+        self.echoes.hear(index, alike=alike)
+        self.copies += 1
+        return True
+
+    @property
+    def told_once_more(self) -> bool:
+        """Whether the counter went back by a step or two, and on."""
+        if self.echoes is None or self.partners:
+            return False
+        return self.echoes.went_back(self.last_index, max(self.usual_stride, 1))
 
     def hand_over(self, index: int, rank: int) -> None:
         """Go on with this rank; what passed on the clock of another says nothing about its own."""
@@ -303,6 +325,8 @@ class Series:
             plain["partners"] = list(self.partners.items())
         if self.ranks is not None and points:
             plain["ranks"] = self.ranks.state()
+        if self.echoes is not None:
+            plain["echoes"] = self.echoes.state()
         for name in _MEMORIES:
             held = getattr(self, name)
             if points and held:
@@ -318,6 +342,8 @@ class Series:
         series.partners = {int(k): int(v) for k, v in plain.pop("partners", ())}
         ranks = plain.pop("ranks", None)
         series.ranks = None if ranks is None else Ranks.restore(ranks)
+        echoes = plain.pop("echoes", None)
+        series.echoes = None if echoes is None else Echoes(*echoes)
         for name, code in _MEMORIES.items():
             held = array(code)
             held.frombytes(plain.pop(name, b""))
@@ -332,7 +358,9 @@ class Series:
 
 _MEMORIES: Final = {"indexes": "q", "clocks": "d", "rates": "d"}
 _PLAIN: Final = tuple(
-    name for name in Series.__slots__ if name not in {*_MEMORIES, "partners", "ranks", "memory"}
+    name
+    for name in Series.__slots__
+    if name not in {*_MEMORIES, "partners", "ranks", "echoes", "memory"}
 )
 
 

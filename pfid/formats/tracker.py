@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
+from pfid.domain.log_facts import LogFacts
 from pfid.domain.step import StepClock
 from pfid.formats.line_count import LineCount
 from pfid.formats.reading import Reading, plain_reading, restored_reading
@@ -57,6 +58,7 @@ class Tracker:
         "_memory",
         "_next",
         "_turn",
+        "_writers",
         "broken",
         "resumed",
         "series",
@@ -68,6 +70,8 @@ class Tracker:
         self._next = 1
         self._turn = 0
         self._gone = [0, 0]
+        self._writers = 0
+        """Of what was read before, where nothing else is known of it."""
         self._live: dict[str, list[Series]] = {}
         self._last: dict[str, Series] = {}
         self._held: dict[str, list[Held]] = {}
@@ -128,7 +132,10 @@ class Tracker:
             if reading.step + last.lap_offset == last.last_index and last.repeats(reading):
                 return []
             return self._weigh(Held(reading, lines.number(), at_s), held or [])
-        if any(series.repeats(reading) for series in self._recent(reading.key)):
+        alike = any(series.repeats(reading) for series in self._recent(reading.key))
+        begun_anew = self.broken or self.resumed
+        echoed = not begun_anew and self._last[reading.key].echoed(reading, alike=alike)
+        if alike or echoed:
             return []
         return self._begin(reading, lines.number(), at_s)
 
@@ -198,6 +205,8 @@ class Tracker:
 
     def _begin(self, reading: Reading, line: int, at_s: float | None) -> list[Taken]:
         key = reading.key
+        if self._writers and key not in self._last:  # its clock began long before
+            reading = reading._replace(from_zero=False)
         series = Series(self._next, reading, line, self._memory)
         series.last_turn = self._turn + 1
         self._next += 1
@@ -261,13 +270,15 @@ class Tracker:
 
     def writers(self) -> int:
         """Return the largest number of series that took turns with one another."""
-        return max((1 + len(partners(series)) for series in self.series), default=1)
+        found = max((1 + len(partners(series)) for series in self.series), default=1)
+        return max(found, self._writers)
 
     def rewinds(self) -> tuple[int, int]:
         """Return how often a counter went back without and with a line that says resume."""
         back = [series for series in self.series if went_back(series)]
         resumed = sum(series.resumed for series in back)
-        return len(back) - resumed + self._gone[False], resumed + self._gone[True]
+        again = sum(series.told_once_more for series in self.series)
+        return len(back) + again - resumed + self._gone[False], resumed + self._gone[True]
 
     def state(self) -> dict[str, Any]:
         """Return plain data, bounded whatever the log does."""
@@ -286,7 +297,16 @@ class Tracker:
             ],
             "turn": self._turn,
             "gone": list(self._gone),
+            "writers": self._writers,
         }
+
+    @classmethod
+    def after(cls, facts: LogFacts) -> "Tracker":
+        """Go on where no more is known than what was counted."""
+        tracker = cls()
+        tracker._writers = facts.writers
+        tracker._gone = [facts.rewinds, facts.resumes]
+        return tracker
 
     @classmethod
     def restore(cls, state: dict[str, Any], memory: int = MEMORY_POINTS) -> "Tracker":
@@ -304,6 +324,7 @@ class Tracker:
         for key, held in state["held"]:
             tracker._held[key] = [Held(restored_reading(r), line, at_s) for r, line, at_s in held]
         tracker._turn, tracker._gone = state["turn"], list(state["gone"])
+        tracker._writers = state.get("writers", 0)
         return tracker
 
 

@@ -4,12 +4,14 @@
 a dead run's traceback answers for the living one). ``counter_went_back``: step counters started
 over without a line that says the run resumed. ``two_writers``: two series of steps with counters
 and clocks of their own are interleaved; copies that the ranks of one run print are one writer,
-whatever their times where a label or a key names the rank, and so is a second record of a step
-that has no loss of training (an evaluation). A resume that the log announces, a rotation and a
-truncation by copytruncate are all one run.
+whatever their times where a label or a key names the rank or where they print step by step in turn
+(ranks wait for one another; two launches drift apart), and so is a second record of a step that has
+no loss of training (an evaluation). A resume that the log announces, a rotation and a truncation by
+copytruncate are all one run.
 
-Blind spot: two runs that print no step counters cannot be told apart; ranks that nothing names and
-whose printed times differ by more than 5 % look like writers of their own. Of a process that was
+Blind spot: two runs that print no step counters cannot be told apart, nor are two that go step by
+step in turn before they have drifted apart; ranks that nothing names, whose printed times differ by
+more than 5 % and whose lines come in blocks look like writers of their own. Of a process that was
 attached to while it ran, what stood in the log before may well be its own; it counts only where
 the process appends to the very file that an earlier run of this user was recorded with.
 

@@ -99,12 +99,90 @@ def test_two_launches_into_one_log_are_two_writers_though_their_ranks_are_known(
     assert parser.facts().writers == 2
 
 
-def test_two_launches_without_labels_are_two_writers() -> None:
-    one, other = launch(nano, 1, range(1, 120)), launch(nano, 1, range(1, 120), seed=2)
-    slower = [[text.replace("time 4", "time 5").replace("time 3", "time 5")] for [text] in other]
-    log = "".join(flat([a, b]) for a, b in zip(one, slower, strict=True))
-    _, parser = read(log.replace("[rank0]: ", ""))
+UNLABELLED = (
+    lambda step, seconds: f"iter {step}: loss 3.2, time {seconds * 1000:.2f}ms, mfu 31.20%\n",
+    lambda step, seconds: f'{{"step": {step}, "seconds": {seconds:.4f}, "loss": 1.0}}\n',
+)
+"""Lines with a time of their own that do not say whose they are."""
+
+
+@pytest.mark.parametrize("line", UNLABELLED)
+@pytest.mark.parametrize("stride", [1, 10])
+@pytest.mark.parametrize("skewed", [False, True])
+def test_ranks_that_nothing_names_are_one_writer_where_they_tell_each_step_in_turn(
+    line: Callable[[int, float], str], stride: int, *, skewed: bool
+) -> None:
+    chance, log = random.Random(7), []
+    for step in range(stride, 200 * stride, stride):
+        log += [line(step, chance.uniform(0.5, 1.5)) for _ in range(4)]
+    if skewed:  # the last of a step after the first of the next one
+        for at in range(3, len(log) - 1, 4):
+            log[at : at + 2] = log[at + 1], log[at]
+    events, parser = read(*log)
+    facts = parser.facts()
+    assert (facts.writers, facts.rewinds, len(parser.series())) == (1, 0, 1)
+    assert [event.index for event in events] == list(range(stride, 200 * stride, stride))
+
+
+def in_time(line: Callable[[int, float], str], *launches: tuple[float, float]) -> list[str]:
+    """Lines of launches in the order they come: when each begins, and seconds of its steps."""
+    lines = []
+    for begins_s, seconds in launches:
+        at_s, chance = begins_s, random.Random(f"{begins_s}/{seconds}")
+        for step in range(1, 120):
+            own = seconds * chance.uniform(0.97, 1.03)
+            at_s += own
+            lines.append((at_s, line(step, own)))
+    return [text for _, text in sorted(lines)]
+
+
+@pytest.mark.parametrize("line", UNLABELLED)
+@pytest.mark.parametrize("other", [(0.0, 5.0), (0.0, 4.5), (2.0, 4.3), (40.0, 4.3), (1.0, 40.0)])
+def test_two_launches_without_labels_are_two_writers(
+    line: Callable[[int, float], str], other: tuple[float, float]
+) -> None:
+    _, parser = read(*in_time(line, (0.0, 4.0), other))
     assert parser.facts().writers == 2
+
+
+@pytest.mark.parametrize("line", UNLABELLED)
+@pytest.mark.parametrize("again", [0, 1])
+def test_a_step_that_is_told_again_once_is_a_counter_that_went_back(
+    line: Callable[[int, float], str], again: int
+) -> None:
+    parser = LogParser()
+    for texts in (
+        [line(step, 4.0) for step in range(1, 50)],
+        [line(step, 6.0) for step in range(49 - again, 50)],
+        [line(step, 6.0) for step in range(50, 99)],
+    ):
+        parser.feed("".join(texts).encode())
+        assert parser.facts().writers == 1
+        parser = LogParser.restore(msgspec.msgpack.decode(msgspec.msgpack.encode(parser.state())))
+    assert parser.facts().rewinds == 1
+
+
+@pytest.mark.parametrize("line", UNLABELLED)
+def test_a_step_that_is_told_again_behind_a_crash_is_another_attempt_at_once(
+    line: Callable[[int, float], str],
+) -> None:
+    first = [line(step, 4.0) for step in range(1, 50)]
+    crash = 'Traceback (most recent call last):\n  File "train.py", line 1\nValueError: x\n'
+    _, parser = read(*first, crash, line(49, 6.0))
+    assert (parser.facts().writers, parser.facts().rewinds) == (1, 1)
+
+
+@pytest.mark.parametrize("line", UNLABELLED)
+def test_lock_step_is_known_after_a_restart_of_the_reader(
+    line: Callable[[int, float], str],
+) -> None:
+    parser, chance = LogParser(), random.Random(7)
+    for step in range(1, 60):
+        for _ in range(4):
+            parser.feed(line(step, chance.uniform(0.5, 1.5)).encode())
+            state = msgspec.msgpack.decode(msgspec.msgpack.encode(parser.state()))
+            parser = LogParser.restore(state)
+    assert (parser.facts().writers, parser.facts().rewinds) == (1, 0)
 
 
 @pytest.mark.parametrize("line", KINDS)
