@@ -34,7 +34,8 @@ class HostileFile:
         while "mounted" not in self.requests:
             assert self._server.poll() is None, "the stub could not mount"
         root = Path(f"/proc/{self._server.pid}/root") if private else Path("/")
-        self.fd = os.open(root / point.relative_to("/") / "log", os.O_RDONLY)
+        self.path = root / point.relative_to("/") / "log"
+        self.fd = os.open(self.path, os.O_RDONLY)
 
     @property
     def requests(self) -> list[str]:

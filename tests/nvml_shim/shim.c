@@ -14,7 +14,8 @@
  *   xid 1 0 79                  (serial, gpu, code: told once, if it comes while somebody listens
  *                               to that gpu)
  *
- * A value is a number, or "error N", "hang" (the call never returns), "crash", "slow MS VALUE", or
+ * A value is a number, or "error N", "hang" (the call never returns), "crash", "stuck FILE" (the call
+ * waits in the kernel, in a read of that file, until its file system answers), "slow MS VALUE", or
  * values over time as "0@0 100@5" (seconds since the file was written). What is not named for a GPU
  * answers NOT_SUPPORTED. Energy follows power unless it is given, with "module" milliwatts on top.
  *
@@ -23,6 +24,7 @@
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -175,6 +177,13 @@ static int act(const char **text) {
     if (!strcmp(*text, "crash")) {
         signal(SIGSEGV, SIG_DFL);
         raise(SIGSEGV);
+    }
+    if (!strncmp(*text, "stuck ", 6)) {
+        char byte;
+        int fd = open(*text + 6, O_RDONLY | O_CLOEXEC);
+        ssize_t got = fd < 0 ? -1 : read(fd, &byte, 1);
+        if (fd >= 0) close(fd);
+        if (got < 0) return 999;
     }
     if (sscanf(*text, "error %d", &code) == 1) return code;
     if (sscanf(*text, "slow %d %n", &ms, &used) >= 1) {
