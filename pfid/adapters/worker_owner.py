@@ -12,29 +12,21 @@ import selectors
 import signal
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from pfid.adapters.worker_events import (
-    WorkerCounters,
-    WorkerEnded,
-    WorkerEvent,
-    WorkerMessage,
-    WorkerStarted,
-)
+from pfid.adapters.worker_events import WorkerCounters, WorkerEvent, WorkerMessage
+from pfid.adapters.worker_outbox import WorkerOutbox
 from pfid.adapters.worker_process import WorkerCommand, WorkerProcess
 from pfid.adapters.worker_size import SizeWatch
+from pfid.adapters.worker_tidings import WorkerTidings
 from pfid.domain.errors import WireError
 from pfid.policy import worker_life
 from pfid.policy.worker_life import EndCause, LifeAction, LifePhase, LifeRules
 from pfid.wire.framing import MAX_FRAME_BYTES
-from pfid.workers.channel import MAX_DESCRIPTORS
-from pfid.workers.closing import CLOSER
 
 _LONGEST_WAIT_S: Final = 60.0
-_NOBODY: Final = -1
 
 
 class WorkerOwner:
@@ -62,20 +54,18 @@ class WorkerOwner:
             memory_max_bytes: a worker that holds more is ended; None for no limit.
         """
         self._command = command
-        self._on_event = on_event
+        self._tidings = WorkerTidings(on_event)
         self._rules = rules or LifeRules()
         self._max_frame_bytes = max_frame_bytes
         self._may_start = may_start or (lambda: 0.0)
         self._size = SizeWatch(memory_max_bytes)
-        self._lock = threading.Lock()
-        self._outbox: deque[tuple[bytes, tuple[int, ...]]] = deque()
+        self._outbox = WorkerOutbox()
         self._generation = 0
-        self._listening = _NOBODY
+        self._releasing = threading.Lock()
         self._stop_asked = False
         self._refused = self._ask_again = False
         self._process: WorkerProcess | None = None
         self._orphan: WorkerProcess | None = None
-        self._counters = WorkerCounters()
         self._life = worker_life.new_life(time.monotonic())
         self._selector = selectors.DefaultSelector()
         self._wake_fd = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
@@ -101,7 +91,7 @@ class WorkerOwner:
     def counters(self) -> WorkerCounters:
         """Counters up to now; may be read from any thread."""
         life = self._life
-        return replace(self._counters, orphans=int(life.orphan), phase=life.phase)
+        return replace(self._tidings.counters, orphans=int(life.orphan), phase=life.phase)
 
     def send(self, body: bytes, descriptors: Sequence[int] = (), *, generation: int) -> bool:
         """Queue a message for the worker of that generation; may be called from any thread.
@@ -118,14 +108,10 @@ class WorkerOwner:
             OSError: if a descriptor cannot be duplicated.
             WireError: if it is more than a message can carry.
         """
-        if len(body) > MAX_FRAME_BYTES or len(descriptors) > MAX_DESCRIPTORS:
-            raise WireError(f"{len(body)} bytes, {len(descriptors)} descriptors: over the limit")
-        with self._lock:
-            if generation != self._listening:
-                return False
-            self._outbox.append((body, _duplicates(descriptors)))
-        self._wake()
-        return True
+        listens = self._outbox.put(body, descriptors, generation)
+        if listens:
+            self._wake()
+        return listens
 
     def ask_again(self) -> None:
         """Ask at once whether a worker may start, if that was refused; from any thread."""
@@ -197,17 +183,15 @@ class WorkerOwner:
             self._life = worker_life.spawn_failed(
                 self._life, self._rules, time.monotonic(), _jitter()
             )
-            self._tell_end(generation=0, status=None, process=None, output=str(error))
+            self._tidings.not_started(self._cause, error)
             return
         self._process = process
         for fd in (process.channel.fileno(), process.pidfd, process.output_fd):
             self._selector.register(fd, selectors.EVENT_READ)
         self._generation += 1
-        with self._lock:
-            self._listening = self._generation
-        self._counters = replace(self._counters, starts=self._counters.starts + 1)
+        self._outbox.open(self._generation)
         self._life = worker_life.spawned(self._life, self._rules, time.monotonic())
-        self._tell(WorkerStarted(generation=self._generation, pid=process.pid))
+        self._tidings.started(self._generation, process.pid)
         self._post(process)
 
     def _look_at_worker(self, ready: set[int]) -> None:
@@ -223,10 +207,7 @@ class WorkerOwner:
             self._reap(process)
 
     def _post(self, process: WorkerProcess) -> None:
-        with self._lock:
-            letters = list(self._outbox)
-            self._outbox.clear()
-        for body, descriptors in letters:
+        for body, descriptors in self._outbox.take():
             process.channel.send(body, descriptors)
         process.channel.flush()
         if process.channel.fileno() not in self._selector.get_map():
@@ -239,7 +220,7 @@ class WorkerOwner:
         try:
             bodies = process.channel.receive()
             for body in bodies or ():
-                self._tell(WorkerMessage(generation=self._generation, body=body))
+                self._tidings.tell(WorkerMessage(generation=self._generation, body=body))
         except WireError:
             self._condemn(EndCause.MALFORMED)
             process.channel.closed = True
@@ -269,21 +250,11 @@ class WorkerOwner:
             self._selector.register(process.pidfd, selectors.EVENT_READ)
 
     def _part_with(self, process: WorkerProcess, status: int | None) -> None:
-        with self._lock:
-            self._listening = _NOBODY
-            letters = list(self._outbox)
-            self._outbox.clear()
-        for _, descriptors in letters:
-            _close_all(descriptors)
+        self._outbox.shut()
         for fd in (process.channel.fileno(), process.output_fd, process.pidfd):
             self._unwatch(fd)
         self._process = None
-        self._tell_end(
-            generation=self._generation,
-            status=status,
-            process=process,
-            output=process.output_tail,
-        )
+        self._tidings.ended(self._generation, self._cause, process, status)
         process.close()
 
     def _look_at_orphan(self, ready: set[int]) -> None:
@@ -299,33 +270,12 @@ class WorkerOwner:
         with contextlib.suppress(KeyError, ValueError):
             self._selector.unregister(fd)
 
-    def _tell_end(
-        self, *, generation: int, status: int | None, process: WorkerProcess | None, output: str
-    ) -> None:
-        cause = self._life.cause or EndCause.CRASHED
-        self._counters = self._counters.counted(cause)
-        touching = process.cell.get() if process is not None else None
-        self._tell(
-            WorkerEnded(
-                generation=generation,
-                cause=cause,
-                status=status,
-                touching=touching,
-                output_tail=output,
-            )
-        )
-
-    def _tell(self, event: WorkerEvent) -> None:
-        try:
-            self._on_event(event)
-        except WireError:
-            raise
-        except Exception:  # noqa: BLE001 - a fault of the listener must not end the deadline's keeper
-            errors = self._counters.callback_errors + 1
-            self._counters = replace(self._counters, callback_errors=errors)
+    @property
+    def _cause(self) -> EndCause:
+        return self._life.cause or EndCause.CRASHED
 
     def _release(self) -> None:
-        with self._lock:
+        with self._releasing:
             if self._wake_fd >= 0:
                 self._selector.close()
                 os.close(self._wake_fd)
@@ -334,18 +284,3 @@ class WorkerOwner:
 
 def _jitter() -> float:
     return random.random()  # noqa: S311 - spreads restarts, protects nothing
-
-
-def _duplicates(descriptors: Sequence[int]) -> tuple[int, ...]:
-    duplicates: list[int] = []
-    try:
-        duplicates.extend(os.dup(fd) for fd in descriptors)
-    except OSError:
-        _close_all(tuple(duplicates))
-        raise
-    return tuple(duplicates)
-
-
-def _close_all(descriptors: tuple[int, ...]) -> None:
-    for fd in descriptors:
-        CLOSER.close(fd)

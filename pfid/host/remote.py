@@ -7,13 +7,12 @@ or the deadline passed. Called from two threads: the loop's, and the worker owne
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from typing import Final, Protocol
+from typing import Protocol
 
-from pfid.domain.gate import Gate, GateState, ProvenTo
-from pfid.host.loaded import Plugin, Stage
+from pfid.domain.gate import Gate
 from pfid.host.plugins import PluginSource, Problem
-from pfid.host.stand_in import NOT_TRIED, nobody, unknown, untried
+from pfid.host.roster import Roster
+from pfid.host.stand_in import nobody, unknown
 from pfid.host.turns import Done, Question, Turns
 from pfid.policy.control_drive import FarEnd
 from pfid.spec.reasons import TIMED_OUT, UNPROVEN
@@ -22,7 +21,6 @@ from pfid.wire.plugins import (
     CheckInfo,
     Evaluate,
     Evaluated,
-    Load,
     Loaded,
     Order,
     Prove,
@@ -34,14 +32,6 @@ from pfid.wire.plugins import (
     encode,
 )
 from pfid.wire.worlds import world_data
-
-STRIKES: Final = 3
-"""Ends of the worker during evaluations of one plugin before it is held back for good."""
-_HOW: Final = {
-    "timed_out": "hung",
-    "crashed": "ended the worker",
-    "outgrown": "took more memory than it may",
-}
 
 
 class Post(Protocol):
@@ -76,18 +66,14 @@ class PluginHost:
             on_fault: told of each fault, plugin and what it is ("" for an evaluation that gave
                 no answer of the check's own: its verdict says it); from either thread.
         """
-        self._plugins = [Plugin(source) for source in sources]
-        self._limits = {name: dict(values) for name, values in limits.items()}
-        self._taken = taken
+        self._limits = limits
+        self._roster = Roster(sources, taken, on_fault)
         self._far_end = far_end
         self._on_fault = on_fault
         self._lock = threading.RLock()
         self._settled = threading.Condition(self._lock)
         self._post: Post = nobody
         self._generation = 0
-        self._gates: dict[str, Gate] = {}
-        self._proving: str | None = None
-        self._problems: list[Problem] = []
         self._unloaded: set[int] = set()
         self._turns = Turns(monotonic_s)
 
@@ -101,26 +87,25 @@ class PluginHost:
     def checks(self) -> tuple[CheckInfo, ...]:
         """Every check that loaded, proven or not."""
         with self._lock:
-            return tuple(i for p in self._plugins for i in p.checks.values())
+            return self._roster.checks()
 
     @property
     def gates(self) -> tuple[Gate, ...]:
         """The gate of every check that loaded; unproven until its proof is in."""
         with self._lock:
-            return tuple(self._gates[i.name] for i in self.checks)
+            return self._roster.gates()
 
     @property
     def problems(self) -> tuple[Problem, ...]:
         """What is wrong with plugins, by name."""
         with self._lock:
-            return tuple(self._problems)
+            return tuple(self._roster.problems)
 
     @property
     def settled(self) -> bool:
         """Whether every plugin has loaded and every check was tried, or was held back."""
         with self._lock:
-            loading = any(p.stage is Stage.LOADING for p in self._plugins)
-            return not loading and self._next_unproven() is None and self._proving is None
+            return self._roster.settled
 
     @property
     def up(self) -> bool:
@@ -139,22 +124,17 @@ class PluginHost:
             Whether the worker of the moment has loaded one of them, and so should be replaced.
         """
         with self._lock:
-            idle = [p for p in self._plugins if not self._any_proven(p)]
-            loaded = any(p.stage is Stage.LOADED for p in idle)
-            for plugin in idle:
-                plugin.stage = Stage.OUT
-            return loaded
+            return self._roster.dismiss()
 
     @property
     def wanted(self) -> bool:
         """Whether there is anything left for a worker to load."""
         with self._lock:
-            return any(p.stage is not Stage.OUT for p in self._plugins)
+            return self._roster.wanted
 
     def touched(self, number: int | None) -> str:
         """Name of the plugin that a worker said it was about to touch, "" if none."""
-        known = number is not None and 0 <= number < len(self._plugins)
-        return self._plugins[number].source.name if known and number is not None else ""
+        return self._roster.name(number)
 
     def evaluate_async(self, check: str, world: World, done: Done) -> None:
         """Run a proven check over a world, when the worker is free for it.
@@ -163,8 +143,8 @@ class PluginHost:
         past its deadline, ended its worker, or waited too long for its turn.
         """
         with self._lock:
-            info = self._info(check)
-            if info is not None and self._may_run(check):
+            info = self._roster.info(check)
+            if info is not None and self._roster.may_run(check):
                 question = Question(
                     check=check,
                     world=world,
@@ -191,20 +171,11 @@ class PluginHost:
         """A fresh worker: everything that is not held back is loaded into it again."""
         with self._lock:
             self._generation = generation
-            self._proving = None
-            plugins = [(n, p) for n, p in enumerate(self._plugins) if p.stage is not Stage.OUT]
-            self._unloaded = {number for number, _ in plugins}
-        for number, plugin in plugins:
-            source = plugin.source
-            self._send(
-                Load(
-                    plugin=number,
-                    name=source.name,
-                    kind=source.kind.value,
-                    place=source.place,
-                    limits=self._limits,
-                )
-            )
+            self._roster.proving = None
+            loads = tuple(self._roster.loads(self._limits))
+            self._unloaded = {load.plugin for load in loads}
+        for load in loads:
+            self._send(load)
 
     def worker_said(self, generation: int, body: bytes) -> None:
         """One message.
@@ -226,9 +197,8 @@ class PluginHost:
         with self._settled:
             if generation == self._generation:
                 self._generation = 0
-            if touching is not None and 0 <= touching < len(self._plugins):
-                self._blame(self._plugins[touching], cause)
-            self._proving = None
+            self._roster.blame(touching, cause)
+            self._roster.proving = None
             lost = self._turns.lost()
             self._settled.notify_all()
         if lost is not None:
@@ -238,57 +208,30 @@ class PluginHost:
 
     def _take(self, report: Report) -> None:
         if isinstance(report, Loaded):
-            self._take_loaded(report)
+            with self._lock:
+                self._unloaded.discard(report.plugin)
+                self._roster.take_loaded(report)
         elif isinstance(report, Show):
             self._show(report)
         elif isinstance(report, Proved):
-            self._take_proved(report.gate)
+            with self._lock:
+                self._roster.take_proved(report.gate)
         elif isinstance(report, Evaluated):
             with self._lock:
                 question = self._turns.answered(report.id)
             if question is not None:
                 if report.error:
-                    self._on_fault(self._owner_of(question.check), "")
+                    self._on_fault(self._roster.owner_of(question.check), "")
                 question.done(report.verdict, report.error)
 
-    def _take_loaded(self, report: Loaded) -> None:
-        with self._lock:
-            plugin = self._plugins[report.plugin]
-            self._unloaded.discard(report.plugin)
-            first_time = plugin.stage is Stage.LOADING
-            plugin.stage = Stage.LOADED
-            if not first_time:
-                return
-            for problem in report.problems:
-                self._problem(plugin, problem)
-            for info in report.checks:
-                if info.name in self._taken or self._info(info.name) is not None:
-                    self._problem(plugin, f"its check {info.name} is already there: rename it")
-                else:
-                    plugin.checks[info.name] = info
-                    self._gates[info.name] = untried(info)
-
-    def _take_proved(self, gate: Gate) -> None:
-        with self._lock:
-            if gate.check == self._proving:
-                self._gates[gate.check] = gate
-                self._proving = None
-
     def _prove_next(self) -> None:
-        name = self._next_unproven()
-        if name is None or self._proving is not None:
-            return
-        if any(p.stage is Stage.LOADING for p in self._plugins):
-            return
-        if self._send(Prove(check=name)):
-            self._proving = name
-
-    def _next_unproven(self) -> str | None:
-        return next((n for n, g in self._gates.items() if g.why == NOT_TRIED), None)
+        name = self._roster.next_to_prove()
+        if name is not None and self._send(Prove(check=name)):
+            self._roster.proving = name
 
     def _show(self, show: Show) -> None:
         """Take a settled verdict of a control to the page and tell what stands there."""
-        info = self._info(show.check)
+        info = self._roster.info(show.check)
         try:
             seen = info and self._far_end(info, show.settling, show.entity, show.wall_s)
         except Exception as error:  # noqa: BLE001 - whatever broke, the control did not arrive
@@ -296,52 +239,13 @@ class PluginHost:
             return
         self._send(Shown(outcome=seen.outcome, reasons=seen.reasons) if seen else Shown())
 
-    def _blame(self, plugin: Plugin, cause: str) -> None:
-        """Hold a plugin back: at once while loading or under proof, else after three ends."""
-        how = _HOW.get(cause, cause)
-        if plugin.stage is Stage.LOADING:
-            plugin.stage = Stage.OUT
-            self._problem(plugin, f"{how} while it was loaded")
-            return
-        if self._proving in plugin.checks:
-            self._hold_back(plugin, f"{how} in a control or in sabotage of {self._proving}")
-            return
-        plugin.strikes += 1
-        self._on_fault(plugin.source.name, f"{how} in an evaluation")
-        if plugin.strikes >= STRIKES:
-            self._hold_back(plugin, f"{how} in {STRIKES} evaluations")
-
-    def _hold_back(self, plugin: Plugin, why: str) -> None:
-        plugin.stage = Stage.OUT
-        self._on_fault(plugin.source.name, f"is held back: it {why}")
-        for name in plugin.checks:
-            self._gates[name] = replace(
-                self._gates[name],
-                state=GateState.UNPROVEN,
-                proven_to=ProvenTo(controls=False),
-                why=f"plugin {plugin.source.name} {why}",
-            )
-
-    def _problem(self, plugin: Plugin, what: str) -> None:
-        self._problems.append(Problem(plugin=plugin.source.name, what=what))
-        self._on_fault(plugin.source.name, what)
-
-    def _info(self, check: str) -> CheckInfo | None:
-        return next((p.checks[check] for p in self._plugins if check in p.checks), None)
-
-    def _any_proven(self, plugin: Plugin) -> bool:
-        return any(self._gates[name].state is GateState.PROVEN for name in plugin.checks)
-
-    def _owner_of(self, check: str) -> str:
-        return next((p.source.name for p in self._plugins if check in p.checks), "")
-
     def _ask_next(self) -> None:
         """Hand the worker the next question, if it has nothing else to do."""
         refused = []
         with self._lock:
             while self._free and (turn := self._turns.next()) is not None:
                 number, asked = turn
-                if not self._may_run(asked.check):
+                if not self._roster.may_run(asked.check):
                     refused.append(self._turns.answered(number) or asked)
                 elif not self._send(Evaluate(id=number, check=asked.check, world=asked.data)):
                     self._turns.take_back()  # that worker is gone: the next one is asked
@@ -351,14 +255,10 @@ class PluginHost:
 
     @property
     def _free(self) -> bool:
-        return self._generation != 0 and not self._unloaded and self._proving is None
-
-    def _may_run(self, check: str) -> bool:
-        gate = self._gates.get(check)
-        return gate is not None and gate.state is GateState.PROVEN
+        return self._generation != 0 and not self._unloaded and self._roster.proving is None
 
     def _refuse(self, check: str, world: World, done: Done) -> None:
-        gate = self._gates.get(check)
+        gate = self._roster.gate(check)
         verdict = unknown(world, UNPROVEN, "the check is not proven")
         done(verdict, gate.why if gate is not None else "no such check")
 

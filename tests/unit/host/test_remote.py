@@ -9,7 +9,8 @@ from pfid.domain.outcome import Outcome
 from pfid.domain.verdict import BOX, Verdict
 from pfid.host.plugins import PluginKind, PluginSource
 from pfid.host.registry import Where, discover
-from pfid.host.remote import STRIKES, PluginHost
+from pfid.host.remote import PluginHost
+from pfid.host.roster import STRIKES
 from pfid.host.turns import WAIT_MAX_S
 from pfid.policy.control_drive import Shown as SeenOnPage
 from pfid.policy.hysteresis import Settling
