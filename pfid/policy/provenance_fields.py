@@ -18,6 +18,7 @@ STANDARD: Final = (
     "quantized_base",
     "base.weights",
     "template.sha256",
+    "template.rendered_sha256",
     "adapter.rank",
     "adapter.alpha",
     "adapter.targets",

@@ -19,14 +19,16 @@ _FILE_OF = {
     "accepts": "signature",
     "adapter_norms": "resolved",
     "cache_key": "content_key",
+    "configured_template": "template",
     "content_sha256": "content_key",
     "implementations": "resolved",
     "observe_adapter": "resolved",
     "observe_model": "resolved",
-    "observe_template": "resolved",
+    "observe_template": "template",
     "optimizer_steps": "step_arithmetic",
+    "rendered_sha256": "template",
     "step_time_summary": "step_times",
-    "template_sha256": "resolved",
+    "template_sha256": "template",
     "warmup_steps_from_ratio": "step_arithmetic",
 }
 

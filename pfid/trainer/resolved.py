@@ -3,14 +3,12 @@
 ``observe_model(model)`` after loading writes ``resolved.attn_implementation`` and
 ``resolved.experts_implementation`` of the model's configuration and of every configuration below
 it (``resolved.attn_implementation.vision_config``). A resolved name is no consequence: dynamo's
-fallback leaves it standing. ``observe_template(tokenizer)`` belongs into the encode *worker*, and
-``observe_adapter(model)`` behind the training: their values are consequences.
+fallback leaves it standing. ``observe_adapter(model)`` belongs behind the training: its values are
+consequences.
 
 Standard library only, Python 3.9 syntax, never raises into a training.
 """
 
-import hashlib
-import json
 import math
 from typing import Any, Dict, Iterator, List, Tuple
 
@@ -48,15 +46,6 @@ def _plain(value: Any) -> Any:
     return value if value is None or isinstance(value, (str, bool, int)) else str(value)
 
 
-def template_sha256(tokenizer: Any) -> Any:
-    """Digest of the chat template that a tokenizer carries now; None where it has none."""
-    template = getattr(tokenizer, "chat_template", None)
-    if template is None:
-        return None
-    text = template if isinstance(template, str) else json.dumps(template, sort_keys=True)
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
 def adapter_norms(model: Any) -> Dict[str, Any]:
     """Norms of every ``lora_B`` of a model; n 0 without any.
 
@@ -88,16 +77,6 @@ def observe_model(model: Any) -> bool:
         return False
     written = [observe("resolved." + name, value) for name, value in found.items()]
     return all(written)
-
-
-def observe_template(tokenizer: Any) -> bool:
-    """Write down which chat template this process's tokenizer carries."""
-    from .observe import observe
-
-    try:
-        return observe("template.sha256", template_sha256(tokenizer))
-    except Exception:  # noqa: BLE001 - likewise
-        return False
 
 
 def observe_adapter(model: Any) -> bool:

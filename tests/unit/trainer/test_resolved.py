@@ -1,4 +1,3 @@
-import hashlib
 import json
 import os
 
@@ -9,8 +8,6 @@ from pfid.trainer.resolved import (
     implementations,
     observe_adapter,
     observe_model,
-    observe_template,
-    template_sha256,
 )
 
 
@@ -76,22 +73,6 @@ def test_a_model_is_written_down_as_resolved(lines):
     assert lines()["resolved.attn_implementation"]["pid"] == os.getpid()
 
 
-def test_the_template_is_that_which_the_tokenizer_carries_now(lines):
-    tokenizer = Holder(chat_template="{{ ü }}")
-    assert observe_template(tokenizer)
-    expected = hashlib.sha256("{{ ü }}".encode()).hexdigest()
-    assert lines()["template.sha256"]["value"] == expected == template_sha256(tokenizer)
-    tokenizer.chat_template = "{{ other }}"
-    assert template_sha256(tokenizer) != expected
-    assert template_sha256(Holder()) is None
-
-
-def test_several_named_templates_are_one_digest_whatever_their_order():
-    one = template_sha256(Holder(chat_template={"a": "1", "b": "2"}))
-    assert one == template_sha256(Holder(chat_template={"b": "2", "a": "1"}))
-    assert one != template_sha256(Holder(chat_template={"a": "1", "b": "3"}))
-
-
 def test_norms_of_an_adapter_are_of_lora_b_alone(lines):
     named = [("q.lora_A", Parameter(9.0)), ("q.lora_B", Parameter(0.0)), ("v.lora_B", Parameter(2))]
     model = Holder(named_parameters=lambda: named)
@@ -114,7 +95,6 @@ def test_nothing_raises_into_a_training(lines, monkeypatch):
             raise RuntimeError(name)
 
     assert observe_model(Odd()) is False
-    assert observe_template(Odd()) is False
     assert observe_adapter(Odd()) is False
     monkeypatch.delenv("PFID_RUN_DIR")
     assert observe_model(Holder(config=Config("sdpa"))) is False
