@@ -221,6 +221,12 @@ def _unknown() -> tuple[MaskReportCase, ...]:
         MaskReportCase(
             name="layers", reason="layers_unseen", report=replace(healthy(), layers=None)
         ),
+        MaskReportCase(
+            name="layers, with a mask",
+            reason="layers_unseen",
+            report=replace(healthy(), layers=None),
+            attention="eager",
+        ),
         MaskReportCase(name="packing", reason="packing_unseen", report=seen, attention=flash),
         MaskReportCase(name="kind", reason="unknown_mask", report=with_mask(other)),
         MaskReportCase(

@@ -144,7 +144,9 @@ def _reason(fact: MaskFact, report: MaskReport) -> str:
     refused = fact.kind is MaskKind.RAISED or fact.attention in report.unsupported
     if refused and not fact.fault:
         return "library_refuses"
-    return _of_counts(fact) if fact.max_allowed is not None else _of_no_tensor(fact, report)
+    found = _of_counts(fact) if fact.max_allowed is not None else _of_no_tensor(fact, report)
+    unseen = not fact.fault and not _layers(report, fact.layer_type)
+    return "layers_unseen" if found == "right" and unseen else found
 
 
 def _of_no_tensor(fact: MaskFact, report: MaskReport) -> str:

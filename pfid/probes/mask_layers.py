@@ -15,6 +15,8 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
 TOKENS = 8
 LAYERS_MAX = 12
+LISTS = ("layers", "h", "blocks", "block", "layer")
+"""What models call the list of their layers, the usual name first."""
 NAME = "flash_attention_2"
 """Of the implementation that hands the window on as a keyword."""
 
@@ -95,10 +97,11 @@ def built(torch: Any, transformers: Any, config: Any) -> Any:
 
 def layers_of(model: Any) -> List[Any]:
     """The decoder's layers."""
-    for owner in (model, *model.modules()):
-        layers = getattr(owner, "layers", None)
-        if layers is not None and len(layers) > 0:
-            return list(layers)
+    for name in LISTS:
+        for owner in (model, *model.modules()):
+            layers: Any = getattr(owner, name, None)
+            if hasattr(layers, "parameters") and hasattr(layers, "__len__") and len(layers) > 0:
+                return list(layers)
     raise LookupError("no list of layers in %s" % type(model).__name__)
 
 

@@ -185,6 +185,27 @@ class TestReal:
         assert "planted faults named  3 of 3" in done.output
         assert done.exit_code == 0
 
+    @pytest.mark.parametrize(
+        ("keys", "reasons"),
+        [
+            ({"model_type": "gpt2", "n_embd": 64, "n_head": 4, "n_layer": 2}, {"right"}),
+            ({"model_type": "bloom", "hidden_size": 64, "n_head": 4}, {"layers_unseen"}),
+            ({"model_type": "bert", "hidden_size": 64, "num_attention_heads": 4}, set()),
+        ],
+    )
+    def test_masks_are_judged_of_models_whose_layers_are_seen_to_take_them(
+        self, config, keys, reasons
+    ):
+        """BLOOM computes attention in a way of its own, and BERT looks both ways.
+
+        That the library could make either a causal mask says nothing of them.
+        """
+        model = config(vocab_size=128, num_hidden_layers=2, **keys)
+        report = look(model, attention=["eager"])
+        assert outcomes(report) == reasons
+        right = Outcome.PASS if reasons == {"right"} else Outcome.UNKNOWN
+        assert read_masks(report).outcome is right
+
     def test_an_attention_that_nobody_registered_fails(self, config, documented):
         arguments = ["probe", "mask", config(**GEMMA), "--python", sys.executable, "--json"]
         done = CliRunner().invoke(main, [*arguments, "--attention", "flash_attention_9"])
