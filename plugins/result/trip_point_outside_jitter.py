@@ -5,9 +5,15 @@ guard whose trip point sits inside that band flips from run to run, and honest o
 (playbook 4.6.3.1). Runs of one seed give the stack's jitter, runs of other seeds the model's own
 spread; the two are never pooled, and what chance alone would make stands beside them.
 
+Whether seeds were taken is asked of the outputs (pfid.analysis.seed_effect): seeds that never were
+pass with a chance of one in a thousand at most. Where that cannot be shown, nor the opposite, the
+verdict is unknown and says how many items would tell.
+
 Blind spot: a jitter measured at one load says nothing about another. Three runs know a standard
 deviation poorly; more repeats know it better. An output cut to a few words hides whether a seed
-was taken, and so does one seed alone with fewer than ten items asked again: that is said.
+was taken. One seed alone cannot show that it was: there is no other to hold its runs against, and
+only repeats with next to no common beginning show that it was not. Repeats that were all made at
+one time, each seed at its own, look alike for that reason too.
 
 When it fires: move the trip point by the distance named, away from the rate; do not try to make the
 guard deterministic. If seeds were not taken, look whether the flag is handed on to the engine, and
@@ -21,6 +27,7 @@ from typing import Final
 
 from pfid.analysis.rates import Count, spread
 from pfid.analysis.result_rates import SINGLE_SEED_ITEMS_MIN, seed_margin
+from pfid.analysis.seed_effect import LEVEL, SeedEffect, Seeds, outputs_by_seed, seed_effect
 from pfid.analysis.trip_points import counted, pp, words_of
 from pfid.spec import (
     Answers,
@@ -49,6 +56,10 @@ ANSWERS: Final = Answers(
         "seed_not_taken": (
             Outcome.FAIL,
             "outputs do not depend on the seed: runs of other seeds are no further samples",
+        ),
+        "seeds_untold": (
+            Outcome.UNKNOWN,
+            "the outputs do not show whether the seeds were taken",
         ),
         "too_few_repeats": (Outcome.UNKNOWN, "too few runs of the same seed to know the jitter"),
         "runs_differ": (
@@ -87,6 +98,8 @@ class Seen:
         distance_sds: from a rate to its trip point, in jitters, of the nearest; 0 if it is on it.
         seed_margin: how much more alike one seed's outputs are than two seeds'; of one seed alone,
             how alike its repeats are; 1 if not known.
+        seeds: whether the outputs of several seeds show that they were taken: taken, not_taken,
+            untold; "" for one seed alone.
         left_out: share of the records that a rate should be over and is not; the largest.
         figures: of the nearest.
         said: of each.
@@ -98,6 +111,7 @@ class Seen:
     repeats: int
     distance_sds: float
     seed_margin: float
+    seeds: str = ""
     left_out: float = 0.0
     figures: Mapping[str, tuple[float | None, str]] = reported(default_factory=dict)
     said: tuple[str, ...] = reported(default=())
@@ -113,6 +127,7 @@ def observe(world: World) -> Seen:
     known = [point for point in points if point.runs]
     nearest = min(known, key=lambda point: point.distance_sds, default=None)
     margin = seed_margin(records)
+    effect = seed_effect(outputs_by_seed(records))
     return Seen(
         points=len(points),
         mixed=facts.candidate.mixed,
@@ -120,9 +135,10 @@ def observe(world: World) -> Seen:
         repeats=min((p.repeats for p in known), default=0),
         distance_sds=nearest.distance_sds if nearest is not None else 0.0,
         seed_margin=1.0 if margin is None else margin,
+        seeds=effect.seeds.value if effect is not None else "",
         left_out=max((p.left_out.rate for p in known), default=0.0),
         figures=nearest.figures if nearest is not None else {},
-        said=(*(words_of(p) for p in points), *_untold(records, margin)),
+        said=(*(words_of(p) for p in points), *_untold(records, margin), *_told(effect)),
     )
 
 
@@ -135,16 +151,38 @@ def _untold(records: Iterable[ResultRecord], margin: float | None) -> Iterable[s
         )
 
 
+def _told(effect: SeedEffect | None) -> Iterable[str]:
+    """What the outputs of several seeds say of them, and what would say more."""
+    if effect is None:
+        return
+    yield (
+        f"seeds {effect.seeds.value.replace('_', ' ')}: {effect.telling} of {effect.items} items "
+        f"have outputs that differ; two seeds give the same text in {effect.same_share:.1%}; "
+        f"seeds that were never taken would look so with a chance of {effect.chance:.2g} at most"
+    )
+    if effect.seeds is Seeds.UNTOLD:
+        needed = "more" if effect.items_needed is None else f"about {effect.items_needed}"
+        yield (
+            f"to get below {LEVEL:g}: {needed} items whose outputs differ, under every seed, "
+            "and two runs or more of at least one of them"
+        )
+
+
 def judge(seen: Seen, limits: Limits) -> Verdict:
     """Decide, purely."""
     doubts = (
-        ("seed_not_taken", seen.seed_margin < limits.seed_margin_min),
+        ("seed_not_taken", seen.seeds == Seeds.NOT_TAKEN.value),
+        (
+            "seed_not_taken",
+            seen.seed_margin < limits.seed_margin_min and seen.seeds != Seeds.UNTOLD.value,
+        ),
         ("not_configured", seen.points < 1),
         ("runs_differ", bool(seen.mixed)),
         ("rate_missing", seen.missing > 0),
         ("records_left_out", seen.left_out > limits.left_out_share),
         ("too_few_repeats", seen.repeats < limits.repeats_min),
         ("inside_jitter", seen.distance_sds <= limits.jitter_sds),
+        ("seeds_untold", seen.seeds == Seeds.UNTOLD.value),
     )
     code = next((code for code, holds in doubts if holds), "outside_jitter")
     figures = dict(seen.figures)
@@ -210,6 +248,7 @@ def _seed_controls(limits: Limits) -> Iterable[Control]:
     ):
         lone = [one for one in _seeded(repeats, share * least, common=0) if one.seed == 1]
         yield _control(name, code, 0.9, lone)
+    yield from _untold_controls(max(repeats, 3))
     alike = [replace(one, output="word for word") for one in _seeded(repeats, 1.0)]
     yield _control("every seed says the same", "seed_not_taken", 0.9, alike)
     bare = result_world(result_facts(arm(alike)))
@@ -223,6 +262,23 @@ def _seed_controls(limits: Limits) -> Iterable[Control]:
             none = round(share * limits.left_out_share * len(held))
             less = [replace(one, **lacking) for one in held[-none:]]
             yield _control(f"{name}: {what}", code, 0.9, [*held[:-none], *less])
+
+
+def _untold_controls(repeats: int) -> Iterable[Control]:
+    """Most answers are one for all seeds; and an engine that draws by itself."""
+    for name, code, differ in (
+        ("one item of twenty depends on the seed", "seeds_untold", 1),
+        ("nineteen of twenty do", "outside_jitter", 19),
+    ):
+        held = [one if int(one.item) < differ else replace(one, output="word for word")
+                for one in _seeded(repeats, 1.0)]  # fmt: skip
+        yield _control(name, code, 0.9, held)
+    drawn = [replace(one, output=f"{chr(97 + (one.seed or 0) + 2 * one.repeat)} says")
+             for one in _seeded(repeats, 1.0)]  # fmt: skip
+    yield _control("every run says another thing", "seed_not_taken", 0.9, drawn)
+    flips = [replace(one, output="flip" if (int(one.item), one.seed, one.repeat) == (3, 1, 0)
+                     else "word for word") for one in drawn]  # fmt: skip
+    yield _control("one answer of them all flips", "seed_not_taken", 0.9, flips)
 
 
 _PLAYBOOK: Final = ((9, 94), (12, 95), (9, 94))

@@ -135,6 +135,23 @@ def test_seeds_that_were_not_taken_are_said_without_a_trip_point():
     assert judge(observe(result_world(facts)), Limits()).reason == "not_configured"
 
 
+def under_seeds(text, items=30):
+    """Three runs of each of three seeds."""
+    return [record(i, text(i, s, r), seed=s, repeat=r, scores={"m": float(i < 2)})
+            for s in (1, 2, 3) for r in range(3) for i in range(items)]  # fmt: skip
+
+
+def test_seeds_of_which_one_item_tells_never_pass():
+    """One of thirty answers depends on the seed, as far as can be seen: a clean PASS once."""
+    verdict = said(under_seeds(lambda i, s, _: str(s) * 9 if i == 7 else "yes"), 0.9)
+    assert verdict.reason == "seeds_untold"
+    assert "1 of 30 items have outputs that differ" in verdict.evidence[-2]
+    assert "items whose outputs differ, under every seed" in verdict.evidence[-1]
+    flip = said(under_seeds(lambda i, s, r: "no" if (i, s, r) == (7, 1, 1) else "yes"), 0.9)
+    assert flip.reason == "seed_not_taken"
+    assert said(under_seeds(lambda i, s, _: f"{s} {i}"), 0.9).reason == "outside_jitter"
+
+
 def test_that_too_few_items_tell_of_seeds_is_said():
     few = [record(i, f"{r} word {i}", seed=1, repeat=r, scores={"m": float(i < 2)})
            for r in range(3) for i in range(9)]  # fmt: skip
