@@ -4,12 +4,16 @@ Zero for every item is what a probe says that found nothing, and what a probe sa
 fire; nothing in the number tells which (playbook 4.6.2). The same holds for a metric that is equal
 in both arms, and for one that is the same for every input: that is not measuring. Each of them is
 unknown until the function behind it was driven with inputs whose answers are known: identical
-texts, half verbatim, unrelated, empty. That it is the function behind it is shown by the records:
-driven over their outputs it gives their scores.
+texts, half verbatim, unrelated, empty. That it is the function behind it is shown by the records of
+both arms: driven over their outputs it gives their scores. Scores that are all zero (or all what
+identical texts get) show nothing of the kind, for any function gives them that finds as little:
+then the function or its module must be called what the metric is, or the spec must state inputs
+and what the metric answers to them; else the null stays unknown.
 
 Blind spot: a function that answers these rightly and was given other things in the evaluation (the
-wrong field, truncated outputs). Metrics that are neither zero nor equal nor constant are not asked
-about unless the spec names them.
+wrong field, truncated outputs). A name is no proof: a function that is called like the metric and
+is another one passes where every score is zero. Metrics that are neither zero nor equal nor
+constant are not asked about unless the spec names them.
 
 When it fires: a wrong or constant answer is a broken instrument: mend it before the evaluation is
 run again. Where a null is merely not earned, name the function under

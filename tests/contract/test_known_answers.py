@@ -65,11 +65,17 @@ def ask(tmp_path):
 BESIDE = {"reference": "nobody had seen the lamps before that evening"}
 
 
-def said(ask, function, *, scores=(0.0, 0.0), output="quite", of=None, passage="", **more):
-    metric = NullMetric(metric="m", function=f"my_metrics:{function}", **more)
-    records = [record(i, output, scores={"m": v}, **(of or BESIDE)) for i, v in enumerate(scores)]
-    known = known_answers_facts(NullGate(metrics=[metric]), ask, records, lambda: passage)
-    facts = result_facts(arm(records))
+def said(ask, function, *, scores=(0.0, 0.0), output="quite", of=None, passage="", base=(), **more):
+    """A metric that is called as its function is, unless another name is given."""
+    metric = NullMetric(**{"metric": function, "function": f"my_metrics:{function}", **more})
+    records = [record(i, output, scores={metric.metric: v}, **(of or BESIDE))
+               for i, v in enumerate(scores)]  # fmt: skip
+    there = [record(i, text, scores={metric.metric: v}, **(of or BESIDE))
+             for i, (text, v) in enumerate(base)]  # fmt: skip
+    known = known_answers_facts(
+        NullGate(metrics=[metric]), ask, [*records, *there], lambda: passage
+    )
+    facts = result_facts(arm(records), arm(there) if there else None)
     return judge(observe(result_world(facts, known_answers=known)), NoLimits())
 
 
@@ -151,6 +157,40 @@ def test_a_null_is_earned_by_the_function_that_gives_the_scores_alone(ask, more,
 def test_what_it_gives_in_place_of_the_score_is_said(ask):
     verdict = said(ask, "longest_over", of={"reference": LONG}, output=LONG, against="reference")
     assert any("gives 1, and its record says 0" in line for line in verdict.evidence)
+
+
+INPUTS = [KnownInput(args=["a" * 40, "a" * 40], expect=1.0), KnownInput(args=["b", "a"], expect=0)]
+
+
+@pytest.mark.parametrize(
+    ("more", "reason"),
+    [
+        ({}, "function_untied"),
+        ({"scores": (1.0, 1.0), "of": {"reference": LONG}, "output": LONG}, "function_untied"),
+        ({"inputs": INPUTS}, "nulls_earned"),
+        ({"metric": "longest"}, "nulls_earned"),
+        ({"metric": "Over-Longest,none"}, "nulls_earned"),
+        ({"metric": "my_longest_run"}, "function_untied"),
+        ({"of": {"reference": LONG}, "base": ((LONG[:24], 24 / 49), ("", 0.0))}, "nulls_earned"),
+        ({"of": {"reference": LONG}, "base": ((LONG[:24], 0.9), ("", 0.0))}, "function_untied"),
+        (
+            {"of": {"reference": LONG}, "base": ((LONG[:24], 0.9),), "against": "reference"},
+            "not_its_own",
+        ),
+        (
+            {"of": {"reference": LONG}, "scores": (0.3061, 0.3061), "output": LONG},
+            "function_untied",
+        ),
+    ],
+)
+def test_scores_that_any_function_gives_tie_none(ask, more, reason):
+    """`toxicity` was earned once by a function of overlap, over answers that were all 0."""
+    assert said(ask, "longest_over", **{"metric": "toxicity", **more}).reason == reason
+
+
+def test_what_would_tie_it_is_said(ask):
+    verdict = said(ask, "longest_over", metric="toxicity")
+    assert any("state under inputs what toxicity answers" in line for line in verdict.evidence)
 
 
 def test_a_function_of_the_output_alone_is_known_by_it(ask, tmp_path):

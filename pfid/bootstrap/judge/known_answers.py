@@ -34,7 +34,7 @@ def known_answers_facts(
     Args:
         gate: of the spec.
         ask: the user's interpreter.
-        records: of the evaluation, whose scores the functions must give.
+        records: of the evaluation, both arms, whose scores the functions must give.
         passage: text of the corpus; "" where there is none.
     """
     metrics = gate.metrics if gate is not None else []

@@ -1,9 +1,12 @@
 """Whether a function is the one that made the scores of the records: it gives them again.
 
 Any function can answer known inputs rightly; a null is earned by the metric's own alone (playbook
-4.6.2), and a positive control of another instrument is none.
+4.6.2), and a positive control of another instrument is none. Where every score is the one that a
+metric gives for nothing found, or for all, any function gives them that finds as little: then its
+name has to be the metric's, or the spec has to state inputs and what the metric answers to them.
 """
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -15,6 +18,8 @@ RECORDS_MAX: Final = 24
 """So many records tell one function from another."""
 APART: Final = 1e-3
 """How far an answer may lie from the score, as a share of it."""
+TELLING: Final = RECORDS_MAX // 2
+"""So many of them have a score that few functions give."""
 TRIED: Final = ("reference", "prompt", "corpus", "nothing")
 
 
@@ -38,10 +43,12 @@ class Tie:
 def ties(
     metric: NullMetric, records: Sequence[ResultRecord], passage: Callable[[], str]
 ) -> tuple[Tie, ...]:
-    """Every way in which the records let a function be known."""
+    """Every way in which the records, of both arms, let a function be known."""
     scored = [r for r in records if r.scores.get(metric.metric) is not None]
-    step = max(len(scored) // RECORDS_MAX, 1)
-    held = scored[::step][:RECORDS_MAX]
+    rare = [r for r in scored if not _common(metric, r.scores[metric.metric])]
+    common = [r for r in scored if _common(metric, r.scores[metric.metric])]
+    held = _spaced(rare, TELLING if common else RECORDS_MAX)
+    held += _spaced(common, RECORDS_MAX - len(held))
     if not held:
         return ()
     named = (metric.against,) if metric.against else TRIED
@@ -61,10 +68,45 @@ def whose(metric: NullMetric, tied: Sequence[Tie], answers: Sequence[Any]) -> tu
     for tie in tied:
         odd = next(_odd(metric, tie, [next(given) for _ in tie.args]), "")
         if not odd:
-            return "tied", ""
+            return _by_its_scores(metric, tie)
         told = told or f"with {tie.against}: {odd}"
     other = metric.against in ("reference", "prompt", "nothing") and bool(tied)
     return ("other" if other else "untied"), told
+
+
+def _by_its_scores(metric: NullMetric, tie: Tie) -> tuple[str, str]:
+    """Scores that any function gives which finds nothing tie none."""
+    tells = len(set(tie.scores)) > 1 or not _common(metric, tie.scores[0])
+    if tells or metric.inputs or is_named_for(metric.function, metric.metric):
+        return "tied", ""
+    return "untied", (
+        f"gives {tie.scores[0]:g}, as every record says, and so does any function that is "
+        f"{tie.scores[0]:g} there; state under inputs what {metric.metric} answers, or name the "
+        "function that is called so"
+    )
+
+
+def is_named_for(function: str, metric: str) -> bool:
+    """Whether a metric's words all stand in the name of a function or of its module."""
+    module, _, name = function.partition(":")
+    words = _words_in(f"{module.rpartition('.')[2]} {name}")
+    wanted = _words_in(metric.partition(",")[0])
+    return bool(wanted) and wanted <= words
+
+
+def _words_in(name: str) -> set[str]:
+    apart = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
+    return set(re.findall(r"[a-z]+|[0-9]+", apart.lower()))
+
+
+def _common(metric: NullMetric, score: float | None) -> bool:
+    """Whether a score is what many a function gives: nothing found, or all of it."""
+    return score in {0.0, 1.0, metric.unrelated, metric.identical}
+
+
+def _spaced(records: Sequence[ResultRecord], most: int) -> list[ResultRecord]:
+    step = max(len(records) // max(most, 1), 1)
+    return list(records[::step][:most])
 
 
 def _odd(metric: NullMetric, tie: Tie, answers: Sequence[Any]) -> Iterator[str]:

@@ -56,13 +56,14 @@ class Looking:
     def _known_answers(self) -> KnownAnswersFacts:
         from pfid.bootstrap.judge.known_answers import known_answers_facts
 
-        gates = self._of.results.gates
+        results = self._of.results
+        gates, base = results.gates, results.baseline
         from pfid.bootstrap.judge.planted import corpus_passage
 
         return known_answers_facts(
             gates.null_has_positive_control,
             self._of.ask,
-            self._of.results.candidate.records,
+            [*results.candidate.records, *(base.records if base is not None else ())],
             lambda: corpus_passage(gates.memorisation, self._of.folder),
         )
 
