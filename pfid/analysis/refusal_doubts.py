@@ -1,7 +1,21 @@
 """Why refusals of two arms cannot be held against each other (playbook 3.13)."""
 
+from typing import Final
+
 from pfid.analysis.walk_back import Ways
 from pfid.spec.result_gates.refusal_retention import RefusalGate, StatedBaseline
+
+ODD_READ: Final = 20
+ODD_MISSED: Final = 11
+"""Of so many refusals in odd wordings, to which no pattern was written, patterns miss so many."""
+
+
+def undercounted() -> str:
+    """What patterns miss: refusals have more wordings than are written down."""
+    return (
+        "read by patterns alone, which undercount refusals in odd wordings: of "
+        f"{ODD_READ} held out, {ODD_MISSED} are taken for answers; name a classifier to stand in"
+    )
 
 
 def comparison_doubt(

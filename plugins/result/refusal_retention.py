@@ -12,7 +12,9 @@ baseline. Another axis than the abliteration's is reported and not judged: gener
 nothing of explicit fiction, and may be wanted.
 
 Blind spot: an answer that complies badly on purpose; a refusal in a language no pattern file reads
-is unclear. One axis says nothing of another.
+is unclear. Patterns undercount refusals in odd wordings: of twenty English ones that no pattern was
+written to, eleven are taken for answers, so without a classifier a walk back in unusual words looks
+smaller than it is, or like none. One axis says nothing of another.
 
 When it fires: read the figure in front. Most prompts answered is a partial walk back, not an undone
 abliteration; look into the training data for refusals of this kind, and never merge back towards
@@ -24,7 +26,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from pfid.analysis.refusal_doubts import comparison_doubt, recorded_elsewhere
+from pfid.analysis.refusal_doubts import comparison_doubt, recorded_elsewhere, undercounted
 from pfid.analysis.walk_back import Bounds, Ways, walked
 from pfid.analysis.ways_said import compliance, deflections, ways_figures
 from pfid.domain.answer import Stance
@@ -120,6 +122,7 @@ class Seen:
         baseline: those of the other arm; None without one.
         same: whether both arms were measured alike, None if not known.
         unread: answers of both arms in a language without patterns.
+        by_patterns: no classifier read them.
         named: lines for the owner.
     """
 
@@ -129,6 +132,7 @@ class Seen:
     baseline: Ways | None
     same: bool | None
     unread: int
+    by_patterns: bool = reported(default=False)
     named: tuple[str, ...] = reported(default=())
 
 
@@ -155,6 +159,7 @@ def observe(world: World) -> Seen:
         baseline=_ways(theirs.stances) if base is not None else None,
         same=compared(facts.candidate.instrument, base.instrument).same if base else None,
         unread=unread.total(),
+        by_patterns=told is None and ours.stances.total() > 0,
         named=(*languages, *proven.lines),
     )
 
@@ -203,7 +208,8 @@ def _walked(seen: Seen, gate: RefusalGate, limits: Limits) -> str:
 
 def _evidence(seen: Seen) -> tuple[str, ...]:
     source = seen.gate.stated.source if seen.gate and seen.gate.stated else ""
-    lines = (*seen.named[:NAMED_MAX], f"recorded elsewhere by {source}" if source else "")
+    known = undercounted() if seen.by_patterns else ""
+    lines = (*seen.named[:NAMED_MAX], known, f"recorded elsewhere by {source}" if source else "")
     return tuple(printable(line, 300) for line in lines if line)
 
 

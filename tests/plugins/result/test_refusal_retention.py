@@ -145,6 +145,13 @@ def test_a_classifier_stands_in_once_its_controls_hold():
     found = verdict(TUNED, STOCK, RefusalFacts(classifier=told))
     assert found.summary.startswith("40 of 100 comply (60 hard")
     assert "classifier control: its controls hold" in found.evidence
+    assert not any("undercount" in line for line in found.evidence)
+
+
+def test_what_patterns_miss_stands_beside_what_they_read():
+    lines = [line for line in verdict(TUNED, STOCK).evidence if "undercount" in line]
+    assert len(lines) == 1
+    assert "of 20 held out, 11 are taken for answers" in lines[0]
 
 
 @pytest.mark.parametrize("changed", [{"controls": ()}, {"problem": "hung"}])
