@@ -55,6 +55,9 @@ class Attention:
         capped: whether scores pass a soft cap, which only eager code and flash attention have.
         sinks: whether a score of its own stands beside those of the keys, likewise.
         in_part: whether only a part of each head is rotated, which joins queries anew.
+        eager: whether its class has no other code than one that keeps the scores.
+        rounded: whether that code norms scores as they come, without a copy in float32.
+        dropped: whether some scores are dropped at random, which code that keeps them keeps too.
     """
 
     heads: int
@@ -71,6 +74,9 @@ class Attention:
     capped: bool = False
     sinks: bool = False
     in_part: bool = False
+    eager: bool = False
+    rounded: bool = False
+    dropped: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,6 +116,9 @@ class FeedForward:
         gated: whether there is a gate projection (three matrices, else two).
         written_out: tensors of the inner width that the activation keeps beside its input, where
             it is no operation of its own but several in Python.
+        every: whether all experts compute for every token, and only their results are chosen.
+        keeps_result: whether the activation keeps what it gives out and not what came in, which
+            what follows keeps anyhow.
         learned: whether the activation has a factor that trains, and keeps one more for it.
     """
 
@@ -120,6 +129,8 @@ class FeedForward:
     shared: int = 0
     gated: bool = True
     written_out: float = 0
+    every: bool = False
+    keeps_result: bool = False
     learned: bool = False
 
 
@@ -184,6 +195,9 @@ class ModelShape:
         norms_biased: whether norms have a bias, as only torch's own have, which are one operation;
             None if tensors are not listed.
         learned: parameters of positions that may be learned beside the embedding.
+        dropped: whether a part of what mixer and feed-forward give out is dropped at random.
+        held: whether what layers of its type keep was held against a tracker of memory; of others
+            it is known far less well.
         untold: why the configuration alone does not give the sizes, "" where it does.
         notes: what was met on the way, by code: contradictions, false friends.
     """
@@ -213,6 +227,8 @@ class ModelShape:
     layer_norms: bool = False
     norms_biased: bool | None = None
     learned: int = 0
+    dropped: bool = False
+    held: bool = False
     untold: str = ""
     notes: tuple[tuple[str, str], ...] = ()
 

@@ -25,6 +25,7 @@ class Weights:
             module would reach; None if tensors are not listed.
         tower_modules: those modules by path, each number in it a ``#``, and how many there are.
         mtp_tensors: tensors of heads that predict further tokens; None if not listed.
+        mtp_parameters: elements of those; None where no header tells.
         text_prefix: longest prefix of the decoder's layers (``model.language_model.layers``).
         norms: norms of a decoder layer beside those of heads; None if tensors are not listed.
         norms_behind: of those the ones behind the feed-forward; None likewise.
@@ -51,6 +52,7 @@ class Weights:
     vision_linears: int | None = None
     tower_modules: tuple[tuple[str, int], ...] = ()
     mtp_tensors: int | None = None
+    mtp_parameters: int | None = None
     text_prefix: str = ""
     norms: int | None = None
     norms_behind: int | None = None

@@ -83,6 +83,7 @@ def weights_of(index: Index | None, shards: Sequence[Shard], layers: int = 0) ->
         vision_linears=towers.total() if listed else None,
         tower_modules=tuple(towers.items()),
         mtp_tensors=len(further) if listed else None,
+        mtp_parameters=sum(t.elements for t in tensors if t.name in further) if read else None,
         text_prefix=prefix,
         norms=norms.wide,
         norms_behind=norms.behind,

@@ -27,6 +27,7 @@ DENSE: Final = ModelShape(
     tied=False,
     layers=(DENSE_LAYER,) * 32,
     dtype="bfloat16",
+    held=True,
 )
 """Shapes of an ordinary 8 B: 16 GB, nothing special."""
 DELTA_LAYER: Final = Layer(

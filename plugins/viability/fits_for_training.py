@@ -13,25 +13,25 @@ Blind spot: the account is of plain transformers modules. A trainer with fused k
 one that keeps logits or copies of its own takes more. What fused kernels of recurrent layers keep
 is read from their sources and was held against no card. Of recurrences that are none of delta rule,
 Mamba or short convolution nobody knows what they keep: they can fail and never pass without a
-measured step. Nothing here splits a model over cards.
+measured step. What layers of a type keep that was never held against torch's tracker is counted
+at half to one and a half, as if its class kept its scores: PASS and FAIL where even that decides,
+else UNKNOWN. Nothing here splits a model over cards.
 
 When it fires: shorten the sequence or the micro-batch, or take a smaller base;
 `weights_are_pointers` wants `git lfs pull`. When it is `too_close`, measure one step's peak and
-give it with `--measured-peak`: the bounds close around it. When `kernels_decide`, name the
-interpreter that will train with `--python`.
+give it with `--measured-peak`: the bounds close around it; `activations_never_held` wants the same.
+When `kernels_decide`, name the interpreter that will train with `--python`.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Final
 
-from pfid.analysis.memory.account import account
-from pfid.analysis.memory.bounds import Bytes
-from pfid.analysis.memory.packed import is_trainable_packed
-from pfid.analysis.memory.room import Room, of_card, room_for
+from pfid.analysis.memory.cases import NOBODY, cases
+from pfid.analysis.memory.room import of_card, room_for
 from pfid.analysis.memory.told import figures_of, lines_of
-from pfid.domain.model import FUSING, Layer, Mixer, ModelShape
-from pfid.domain.training_plan import Loss, Method, Plan
+from pfid.domain.model import FUSING, ModelShape
+from pfid.domain.training_plan import Plan
 from pfid.domain.weights import Weights
 from pfid.spec import (
     Answers,
@@ -48,9 +48,8 @@ from pfid.spec import (
     limit,
     reported,
 )
-from pfid.spec.fakes_viability import DENSE, GIB, HYBRID, ON_DISK, PLAN, model, model_world
+from pfid.spec.fakes_viability import PLAN, model_world
 from pfid.spec.model_answers import MODEL_ANSWERS, model_controls
-from pfid.spec.ports.viability import KernelFacts, ModelFacts
 
 ANSWERS: Final = Answers(
     {
@@ -75,6 +74,10 @@ ANSWERS: Final = Answers(
             Outcome.UNKNOWN,
             "it fits with fused kernels, and perhaps not without: name the training interpreter",
         ),
+        "activations_never_held": (
+            Outcome.UNKNOWN,
+            "the card lies within the wide bounds of a type that was never held: measure one step",
+        ),
         "recurrent_unmeasured": (
             Outcome.UNKNOWN,
             "what these recurrent layers keep is not known: measure one step",
@@ -94,14 +97,6 @@ ANSWERS: Final = Answers(
         ),
         **MODEL_ANSWERS,
     }
-)
-WHOLE: Final = replace(PLAN, loss=Loss.WHOLE)
-LONG: Final = replace(PLAN, sequence=65536)
-CHUNKED: Final = "fits_with_chunked_loss"
-NOBODY: Final = KernelFacts(problem="python_not_configured")
-HAS: Final = KernelFacts(
-    transformers="5.24.0",
-    needed=("fla:chunk_gated_delta_rule", "causal_conv1d:causal_conv1d_fn"),
 )
 
 
@@ -148,153 +143,19 @@ def judge(seen: Seen, limits: Limits) -> Verdict:
             code, said = "weights_do_not_fit", of_card(seen.plan, seen.weights.size_bytes)
         return ANSWERS.say(code, said, evidence=(seen.detail,) if seen.detail else ())
     room = room_for(seen.shape, seen.weights, seen.plan, usable)
-    code = _code(room, limits)
+    code = room.code(limits.differs_max)
     said = seen.shape.quantised if code == "quantised" else room.said(code)
     return ANSWERS.say(code, said, figures=figures_of(room.found), evidence=lines_of(room))
 
 
-def _code(room: Room, limits: Limits) -> str:
-    weights, found = room.weights, room.found
-    lost = weights.missing > 0 and (weights.on_disk > 0 or weights.pointers > 0)
-    doubts = (
-        ("quantised", _is_no_base(room)),
-        ("weights_do_not_fit", room.weights_at_least > room.usable_bytes),
-        ("weights_are_pointers", weights.pointers > 0),
-        ("shards_missing", lost),
-        ("shards_outside", weights.outside > 0),
-        ("shards_unreadable", bool(weights.broken)),
-        ("sizes_disagree", found.differs is not None and found.differs > limits.differs_max),
-        ("shapes_unknown", found.peak is None),
-        ("measurement_contradicts", found.contradicted),
-    )
-    return next((code for code, holds in doubts if holds), None) or room.by_peak
-
-
-def _is_no_base(room: Room) -> bool:
-    """Packed weights are one for adapters over bitsandbytes alone, which `qlora` means."""
-    adapts = room.plan.method is Method.QLORA and is_trainable_packed(room.shape)
-    return bool(room.shape.quantised) and not adapts
-
-
 def controls(limits: Limits) -> Iterable[Control]:
     """An ordinary 8 B model, both sides of the card, and every way not to be a base."""
-    found = account(DENSE, ON_DISK, WHOLE)
-    low, high = found.peak.whole.low, found.peak.whole.high  # type: ignore[union-attr]
-    share, sliver = 1 - limits.reserve_share, GIB / 64
-    yield _control("card has room", "fits")
-    yield _control("just above", "fits", plan=_card(high / share + sliver))
-    yield _control("just below the bounds' top", "too_close", plan=_card(high / share - sliver))
-    yield _control("just above the bounds' foot", "too_close", plan=_card(low / share + sliver))
-    yield _control("below", "does_not_fit", plan=_card(low / share - sliver))
-    yield _control("weights alone", "weights_do_not_fit", plan=_card(12 * GIB))
-    yield _control(
-        "same, no shapes", "weights_do_not_fit", model(None, problem="no_model"), _card(12 * GIB)
-    )
-    long = replace(PLAN, sequence=32768)
-    yield _control("chunks only", "fits_with_chunked_loss", plan=_above(long, share))
-    yield _control("packed", "quantised", model(replace(DENSE, quantised="FP8")))
-    four = model(replace(DENSE, quantised="bitsandbytes 4-bit", quantised_bits=4), Weights())
-    yield _control("packed for adapters", "fits", four, replace(WHOLE, method=Method.QLORA))
-    yield _control("packed, plain adapters", "quantised", four)
-    yield _control(
-        "packed otherwise",
-        "quantised",
-        model(replace(DENSE, quantised="GPTQ", quantised_bits=4)),
-        replace(WHOLE, method=Method.QLORA),
-    )
-    yield _control("pointers", "weights_are_pointers", _files(pointers=4, on_disk=0))
-    yield _control("one lost", "shards_missing", _files(missing=1, on_disk=3))
-    yield _control("only an index", "fits", _files(missing=4, on_disk=0, source="index"))
-    yield _control("traversal", "shards_outside", _files(outside=1))
-    yield _control("cut off", "shards_unreadable", _files(broken=("a: cut off",)))
-    for name, code, factor in (("little", "fits", 0.95), ("much", "sizes_disagree", 1.05)):
-        told = int(found.counted.high / (1 - limits.differs_max * factor))
-        files = _files(parameters=told, size_bytes=2 * told)
-        yield _control(f"differ by {name}", code, files)
-    middle = (low + high) / 2
-    for name, code, beside in (("above", "fits", GIB), ("below", "does_not_fit", -GIB)):
-        measured = replace(_card(middle / share + beside / 8), measured_bytes=int(middle))
-        yield _control(f"{name} what was measured", code, plan=measured)
-    yield _control(
-        "measured too small", "measurement_contradicts", plan=replace(PLAN, measured_bytes=GIB)
-    )
-    yield from _recurrent_controls(share)
-    unknown = replace(DENSE, layers=(replace(DENSE.layers[0], recurrence=None, mixer=Mixer.MAMBA),))
-    yield _control("untold layers", "shapes_unknown", model(unknown, Weights()))
+    for case in cases(limits.differs_max, 1 - limits.reserve_share):
+        world = model_world(model=case.model, plan=case.plan, kernels=case.kernels)
+        yield ANSWERS.control(case.name, case.code, world)
     yield from model_controls(
         ANSWERS, lambda facts: model_world(model=facts, plan=PLAN, kernels=NOBODY)
     )
-
-
-def _recurrent_controls(share: float) -> Iterable[Control]:
-    """One card between what a hybrid takes with its kernels and what it takes without."""
-    hybrid = model(HYBRID, Weights())
-    fused = _peak(replace(LONG, fused=True)).high
-    between = _sized(LONG, (fused + _peak(replace(LONG, fused=False)).low) / 2 / share)
-    lost = tuple((name, "ModuleNotFoundError: fla") for name in HAS.needed[:1])
-    step = replace(HAS, missing=(("fla:fused_recurrent_gated_delta_rule", "ImportError"),))
-    yield _control("with kernels", CHUNKED, hybrid, between, HAS)
-    yield _control("without kernels", "does_not_fit", hybrid, between, replace(HAS, missing=lost))
-    yield _control("kernels untold", "kernels_decide", hybrid, between)
-    yield _control(
-        "too close even with kernels", "too_close", hybrid, _sized(LONG, fused / share - GIB / 64)
-    )
-    yield _control("looks for no kernel", "kernels_decide", hybrid, between, KernelFacts())
-    yield _control("without those of one token", CHUNKED, hybrid, between, step)
-    yield _control("room for either", "fits", hybrid)
-    yield _control("room for neither", "does_not_fit", hybrid, _sized(PLAN, 1.5 * GIB))
-    above, below = (_sized(LONG, fused / share + by) for by in (GIB / 64, -GIB / 64))
-    yield _control("just above with kernels", CHUNKED, hybrid, above, HAS)
-    yield _control("just below with kernels", "too_close", hybrid, below, HAS)
-    other = replace(HYBRID, layers=tuple(map(_unaccounted, HYBRID.layers)))
-    yield _control("another recurrence", "recurrent_unmeasured", model(other, Weights()))
-    measured = replace(PLAN, measured_bytes=20 * GIB)
-    yield _control("the same, measured", "fits", model(other, Weights()), measured)
-    short = replace(HYBRID, layers=tuple(map(_convolution, HYBRID.layers)))
-    yield _control("short convolutions", "fits", model(short, Weights()))
-
-
-def _control(
-    name: str,
-    code: str,
-    facts: ModelFacts | None = None,
-    plan: Plan | None = None,
-    kernels: KernelFacts | None = None,
-) -> Control:
-    world = model_world(model=facts or model(), plan=plan or PLAN, kernels=kernels or NOBODY)
-    return ANSWERS.control(name, code, world)
-
-
-def _convolution(layer: Layer) -> Layer:
-    return replace(layer, mixer=Mixer.CONV) if layer.recurrence is not None else layer
-
-
-def _unaccounted(layer: Layer) -> Layer:
-    told = layer.recurrence
-    return replace(layer, recurrence=replace(told, chunk=0)) if told is not None else layer
-
-
-def _peak(plan: Plan) -> Bytes:
-    return account(HYBRID, Weights(), plan).peak.whole  # type: ignore[union-attr]
-
-
-def _sized(plan: Plan, size: float) -> Plan:
-    return replace(plan, gpu_memory_bytes=int(size))
-
-
-def _card(size: float) -> Plan:
-    return replace(WHOLE, gpu_memory_bytes=int(size))
-
-
-def _above(plan: Plan, share: float) -> Plan:
-    """A card that has just room for a plan's upper bound."""
-    found = account(DENSE, ON_DISK, plan).peak
-    size = found.whole.high / share + GIB / 64 if found is not None else 0
-    return replace(plan, gpu_memory_bytes=int(size))
-
-
-def _files(**changed: object) -> ModelFacts:
-    return model(weights=replace(ON_DISK, **changed))  # type: ignore[arg-type]
 
 
 @hookimpl

@@ -3,7 +3,8 @@
 The source is vLLM's own, out of its wheels (tests/contract/engine/parts/vllm_wheel.py), never
 imported. Each look begins anew in a process of its own, interpreter's start and all other checks in
 it. The limit holds the quickest of some rounds by the seconds of CPU, which are those of the wall
-clock on a quiet box: a neighbour's work is none of pfid's.
+clock on a quiet box: a neighbour's work is none of pfid's. Each answer is held as well: it was
+read in that source (tests/contract/engine/test_real_vllm.py).
 """
 
 import json
@@ -29,11 +30,12 @@ DENSE = {
 }  # fmt: skip
 EXPERTS = {**DENSE, "num_local_experts": 8, "num_experts_per_tok": 2}
 CLASSES = {
-    "MixtralForCausalLM": EXPERTS,
-    "MistralForCausalLM": DENSE,
-    "GraniteMoeForCausalLM": EXPERTS,
-    "MiMoV2FlashForCausalLM": EXPERTS,
-    "NobodyForCausalLM": EXPERTS,
+    # configuration, then (mapping, support) by the rule of each version
+    "MixtralForCausalLM": (EXPERTS, ("mapped", "supported"), ("mapped", "supported")),
+    "MistralForCausalLM": (DENSE, ("dense", "supported"), ("dense", "supported")),
+    "GraniteMoeForCausalLM": (EXPERTS, ("mapping_missing", "supported"), ("mapped", "supported")),
+    "MiMoV2FlashForCausalLM": (EXPERTS, ("mapped", "not_supported"), ("mapped", "not_supported")),
+    "NobodyForCausalLM": (EXPERTS, ("backend_fallback",) * 2, ("backend_fallback",) * 2),
 }
 
 
@@ -66,14 +68,17 @@ def main():
     asked(DENSE)  # proves the checks, which are kept proven
     print("| vLLM | class | CPU s | wall s | expert_mapping | lora_supported |")
     print("|---|---|---|---|---|---|")
-    for version in VERSIONS:
+    wrong = []
+    for at, version in enumerate(VERSIONS):
         where = ("--engine", "vllm", "--engine-path", str(source_of(version)))
-        for name, config in CLASSES.items():
-            took, wall, mapping, support = best({**config, "architectures": [name]}, *where)
+        for name, (config, *expected) in CLASSES.items():
+            took, wall, *said = best({**config, "architectures": [name]}, *where)
             longest = max(longest, took)
-            row = f"| {version} | {name} | {took:.2f} | {wall:.2f} | {mapping} | {support} |"
+            wrong += [f"{name} of {version}"] if tuple(said) != expected[at] else []
+            row = f"| {version} | {name} | {took:.2f} | {wall:.2f} | {' | '.join(said)} |"
             print(row, flush=True)
     without, *_ = best(DENSE)
+    limits.true(f"each class is answered as its source says {wrong or ''}".rstrip(), not wrong)
     limits.at_most("viability with the engine's source, the longest", longest, SOURCE_MAX_S, "s")
     limits.at_most("viability without an engine", without, WHOLE_MAX_S, "s")
     return limits.status()

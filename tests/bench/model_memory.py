@@ -4,6 +4,9 @@ Truth is computed: parameters of the real class on the meta device, and the peak
 torch's own tracker under fake tensors (tests/contract/viability/tracked_peak.py). accelerate's
 figures are those of its own functions for the same class, without its look at the Hub: it loads the
 bare model and says four times its size for a step with Adam.
+
+Held: pfid's bounds hold the real class's weights and the tracked peak, and are no wider than they
+may be; accelerate's figures lie off both as it is said of them.
 """
 
 import sys
@@ -13,6 +16,7 @@ import torch
 from accelerate import init_empty_weights
 from accelerate.commands.estimate import estimate_training_usage
 from accelerate.utils import calculate_maximum_sizes
+from limits import Limits
 from transformers import (
     AutoModel,
     AutoModelForCausalLM,
@@ -32,6 +36,12 @@ from pfid.formats.weights import weights_of
 MIB = 1 << 20
 PEAKS = ("llama", "gemma3", "mixtral", "phi3", "cohere", "deepseek_v3")
 SQUARE = (2, 2048)
+COUNT_WIDE_MAX = 0.005
+WIDE_MAX = 0.15
+STEP_OFF_MIN = 0.2
+"""How far accelerate's figure for a step lies off at the least: nothing in it knows of tokens."""
+KNOWN_GIB = 64.73
+"""What it said of a model that takes about 140 GB (huggingface/accelerate#3379)."""
 sys.path.insert(0, str(Path(__file__).parents[1] / "contract" / "viability"))  # what tests share
 
 
@@ -55,7 +65,7 @@ def before_3383(config):
     return size // 2
 
 
-def known_case():
+def known_case(limits):
     """The 70 B that was said to take 64.73 GB and takes about 140."""
     config = LlamaConfig(
         hidden_size=8192, intermediate_size=28672, num_hidden_layers=80, num_attention_heads=64,
@@ -66,16 +76,26 @@ def known_case():
     true = 2 * sum(p.numel() for p in whole.parameters())
     counted = count_parameters(read_config(config.to_dict()))
     now, _ = by_accelerate(config)
+    before = before_3383(config)
+    off = abs(before / (1 << 30) - KNOWN_GIB)
+    limits.true("70 B: the real class lies within pfid's bounds", holds(counted, true))
+    limits.at_most("70 B: GiB between the known figure and what accelerate said", off, 0.01)
     for name, size in (
         ("real class", true),
         ("pfid", counted.low + counted.high),
         ("accelerate", now),
-        ("accelerate before #3383", before_3383(config)),
+        ("accelerate before #3383", before),
     ):
         print(f"| {name} | {size / 1e9:.2f} | {size / (1 << 30):.2f} |")
 
 
-def row(name, config):
+def holds(counted, true):
+    """Whether counted parameters, two bytes each, hold bytes that are true, and closely."""
+    close = counted.high - counted.low <= COUNT_WIDE_MAX * counted.high
+    return close and 2 * counted.low <= true <= 2 * counted.high
+
+
+def row(name, config, limits):
     from tracked_peak import tracked
 
     with torch.device("meta"):
@@ -99,6 +119,9 @@ def row(name, config):
         f"| {name} | {weights / MIB:.0f} | {ours / MIB:.0f} | {theirs / MIB:.0f} "
         f"| {true / MIB:.0f} | {low}-{high} | {step / MIB:.0f} |"
     )
+    limits.true(f"{name}: the tracked peak lies within pfid's bounds", low <= true / MIB <= high)
+    limits.at_most(f"{name}: half of the bounds' width", (high - low) / (high + low), WIDE_MAX)
+    limits.at_least(f"{name}: accelerate's step is off", abs(step - true) / true, STEP_OFF_MIN)
 
 
 def full_size():
@@ -119,7 +142,7 @@ def full_size():
     }  # fmt: skip
 
 
-def weights_row(name, config):
+def weights_row(name, config, limits):
     with torch.device("meta"):
         whole = AutoModelForCausalLM.from_config(config, dtype=torch.bfloat16)
     true = 2 * sum(p.numel() for p in whole.parameters())
@@ -127,25 +150,29 @@ def weights_row(name, config):
     theirs, _ = by_accelerate(config)
     ours = counted.low + counted.high
     print(f"| {name} | {true / 1e9:.2f} | {ours / 1e9:.2f} | {theirs / 1e9:.2f} |")
+    limits.true(f"{name}: the real class lies within pfid's bounds", holds(counted, true))
+    limits.true(f"{name}: accelerate leaves the output head out", theirs < 2 * counted.low)
 
 
 def main():
     from tracked_peak import families
 
+    limits = Limits()
     print("GB of weights in bfloat16, by the configuration alone")
     print("| model | real class | pfid | accelerate |")
     print("|---|---|---|---|")
     for name, config in full_size().items():
-        weights_row(name, config)
+        weights_row(name, config, limits)
     print("MiB, full training in bfloat16, checkpointed, 2 x 2048 tokens, without CUDA context")
     print("| model | weights | pfid | accelerate | tracked peak | pfid | accelerate |")
     print("|---|---|---|---|---|---|---|")
     for name in PEAKS:
-        row(name, families()[name])
+        row(name, families()[name], limits)
     print("Llama-3.1-70B in bfloat16")
     print("| by | GB | GiB |")
     print("|---|---|---|")
-    known_case()
+    known_case(limits)
+    return limits.status()
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from pfid.analysis.memory.bounds import Bytes, exactly, total
+from pfid.analysis.memory.further_heads import further_heads
 from pfid.analysis.memory.packed import packed_bytes
 from pfid.analysis.memory.parameters import Parameters, count_parameters
 from pfid.analysis.memory.peak import Item, Peak, training_peak
@@ -65,7 +66,7 @@ def account(shape: ModelShape, weights: Weights, plan: Plan) -> Account:
         counted=counted,
         parameters=(low, high),
         weights=held,
-        differs=_differs(told, counted),
+        differs=_differs(told, further_heads(shape, weights), counted),
         peak=training_peak(shape, held, plan) if counted.known else None,
         whole=training_peak(shape, held, replace(plan, loss=Loss.WHOLE)) if counted.known else None,
     )
@@ -75,13 +76,15 @@ def account(shape: ModelShape, weights: Weights, plan: Plan) -> Account:
 def _held(shape: ModelShape, weights: Weights, counted: Parameters, plain: Bytes) -> Bytes:
     """As they lie, if the files tell; packed ones by the width of their format."""
     if weights.size_bytes:
-        return exactly(weights.size_bytes)
+        further = further_heads(shape, weights).times(DTYPE_BYTES.get(shape.dtype, 2))
+        return Bytes(max(0.0, weights.size_bytes - further.high), weights.size_bytes)
     return packed_bytes(shape, counted) if shape.quantised else plain
 
 
 def _joined(shape: ModelShape, weights: Weights) -> ModelShape:
     """What only the names of tensors tell, put into the shapes."""
-    if weights.sinks:
+    told = any(layer.attention is not None and layer.attention.sinks for layer in shape.layers)
+    if weights.sinks and not told:
         shape = replace(shape, layers=tuple(_with_sinks(layer) for layer in shape.layers))
     return replace(
         shape,
@@ -116,10 +119,12 @@ def _told(shape: ModelShape, weights: Weights, size: int) -> int | None:
     return weights.parameters or weights.size_bytes // size
 
 
-def _differs(told: int | None, counted: Parameters) -> float | None:
+def _differs(told: int | None, further: Bytes, counted: Parameters) -> float | None:
+    """Heads that predict further tokens lie among the files and are none of the decoder's."""
     if told is None or not counted.known:
         return None
-    beyond = max(counted.low - told, told - counted.high, 0)
+    decoder = exactly(told).less(further)
+    beyond = max(counted.low - decoder.high, decoder.low - counted.high, 0)
     return beyond / told
 
 

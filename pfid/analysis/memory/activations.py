@@ -6,7 +6,7 @@ these modules, high the dearest. A compiler or fused kernels keep less; then a m
 be given.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pfid.analysis.memory.adapters_kept import feed_adapters, mixer_adapters
 from pfid.analysis.memory.bounds import NOTHING, Bytes, exactly
@@ -17,6 +17,13 @@ from pfid.domain.model import Attention, FeedForward, Layer, ModelShape, NormKin
 from pfid.domain.training_plan import AttentionKind, Plan
 
 FLASH_HEAD_MAX = 256
+SPARED = 0.91
+"""What layers keep at least of what is counted: some classes spare an operation that others have
+(of those that were tracked, tests/bench/model_peaks.py)."""
+SPARED_OF_ONE = 0.99
+"""The same of the layer that goes backward, and of what stands beside it."""
+NEVER_HELD = Bytes(0.5, 1.5)
+"""What layers may keep whose type was never held against a tracker, as shares of the count."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +51,36 @@ class _Of(Counted):
 
 
 def layer_bytes(layer: Layer, shape: ModelShape, plan: Plan) -> LayerBytes:
-    """Count one layer."""
+    """Count one layer; far apart where nobody held its type against anything."""
+    plain = _counted(layer, shape, plan)
+    if shape.held:
+        share = 1.0 if plan.checkpointing else SPARED  # whose layers keep nothing
+        spared = Bytes(share * plain.kept.low, plain.kept.high)
+        standing, beside = (
+            Bytes(SPARED_OF_ONE * size.low, size.high) for size in (plain.standing, plain.beside)
+        )
+        return replace(plain, kept=spared, standing=standing, beside=beside)
+    if plan.attention is not AttentionKind.SDPA:
+        return _doubted(plain, plain, NEVER_HELD)
+    eager = _counted(layer, shape, replace(plan, attention=AttentionKind.EAGER))
+    return _doubted(plain, eager, NEVER_HELD)
+
+
+def _doubted(plain: LayerBytes, eager: LayerBytes, share: Bytes) -> LayerBytes:
+    """A class that nobody knows may keep its scores, though its configuration says nothing."""
+
+    def between(low: Bytes, high: Bytes) -> Bytes:
+        return Bytes(share.low * low.low, share.high * max(low.high, high.high))
+
+    return LayerBytes(
+        kept=between(plain.kept, eager.kept),
+        standing=between(plain.standing, eager.standing),
+        beside=between(plain.beside, eager.beside),
+        workspace=between(plain.workspace, eager.workspace),
+    )
+
+
+def _counted(layer: Layer, shape: ModelShape, plan: Plan) -> LayerBytes:
     of = _Of(shape=shape, plan=plan)
     norms, feed = norms_kept(layer, shape, of), _feed(layer.feed, of)
     kept, standing, mixing, workspace = feed + norms.kept, feed + norms.standing, NOTHING, NOTHING
@@ -57,6 +93,9 @@ def layer_bytes(layer: Layer, shape: ModelShape, plan: Plan) -> LayerBytes:
         recurrent = recurrent_bytes(layer, plan)
         kept, standing = kept + recurrent.kept, standing + recurrent.standing
         mixing = mixing.over(recurrent.beside)
+    if shape.dropped:  # a byte an element says which were, behind mixer and feed-forward
+        masks = exactly(2 * shape.hidden)
+        kept, standing = kept + masks, standing + masks
     through = feed + norms.kept.times(0.5)  # when the mixer goes backward
     if not of.trains:
         inner = feed_adapters(layer, shape, of)
@@ -112,13 +151,14 @@ def _beside_kernel(a: Attention, of: _Of) -> int:
 def _is_eager(a: Attention, plan: Plan) -> bool:
     """What scaled dot product attention cannot carry, transformers computes eagerly."""
     other = plan.attention is AttentionKind.SDPA and (a.capped or a.sinks)
-    return other or plan.attention is AttentionKind.EAGER
+    return a.eager or other or plan.attention is AttentionKind.EAGER
 
 
 def _score_bytes(a: Attention, of: _Of) -> int:
     """Softmax in float32 and its rounding, with sinks one rounded; a cap keeps its tangent."""
-    plain = of.width if a.sinks else FLOAT + of.width
-    return plain + (of.width if a.capped else 0)
+    plain = of.width if a.sinks or a.rounded else FLOAT + of.width
+    dropped = 1 + of.width if a.dropped else 0  # which were, and what is left
+    return plain + (of.width if a.capped else 0) + dropped
 
 
 def _attention_beside(a: Attention, of: _Of) -> Bytes:
@@ -131,7 +171,11 @@ def _attention_beside(a: Attention, of: _Of) -> Bytes:
     if not _is_eager(a, of.plan):
         return plain
     scores = a.heads * of.plan.sequence
-    each = Bytes(1.6, 2.05).times(of.width) if a.sinks else Bytes(2 * FLOAT - of.width, 2 * FLOAT)
+    each = (
+        Bytes(1.6, 2.4).times(of.width)
+        if a.sinks or a.rounded
+        else Bytes(2 * FLOAT - of.width, 2 * FLOAT)
+    )
     return plain + each.times(scores)
 
 
@@ -182,12 +226,18 @@ def _feed(feed: FeedForward, of: _Of) -> Bytes:
     may make a float32 copy of its input.
     """
     parts = (3 if feed.gated else 1) + of.trains * (1 + feed.learned) + feed.written_out
+    parts -= feed.keeps_result and (feed.gated or of.trains)
     dense = exactly(of.width * parts * (feed.dense + feed.shared))
     if not feed.experts:
         return dense
     each = of.width * (parts * feed.expert + of.shape.hidden * (1 + of.trains))
     router = Bytes(0, FLOAT * of.shape.hidden if of.trains else 0)
-    return dense + router + exactly(feed.top_k * each + 2 * FLOAT * feed.experts)
+    return dense + router + exactly(_passed(feed) * each + 2 * FLOAT * feed.experts)
+
+
+def _passed(feed: FeedForward) -> int:
+    """Experts that compute for a token."""
+    return feed.experts if feed.every else feed.top_k
 
 
 def _feed_beside(feed: FeedForward, of: _Of) -> Bytes:
@@ -200,7 +250,7 @@ def _feed_beside(feed: FeedForward, of: _Of) -> Bytes:
     dense = halves.times(of.width * inner)
     if not feed.experts:
         return dense
-    each, frozen = of.width * feed.top_k, 0 if of.trains else hidden
+    each, frozen = of.width * _passed(feed), 0 if of.trains else hidden
     weighed, inside = 3 * hidden, hidden + 2 * feed.expert
     low = max(weighed, inside) + frozen  # frozen experts: by tracked peaks
     high = max(5 * hidden, 2 * hidden + 3.5 * feed.expert) + frozen

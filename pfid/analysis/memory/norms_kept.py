@@ -67,9 +67,11 @@ def _kinds(shape: ModelShape) -> tuple[NormKind, ...]:
     """Only torch's own norm has a bias."""
     if shape.norm_kind is not None:
         return (shape.norm_kind,)
+    if shape.norms_biased:
+        return (NormKind.SINGLE,)
     if not shape.layer_norms:
         return (NormKind.ROUNDED, NormKind.WIDE)
-    return (NormKind.SINGLE,) if shape.norms_biased else (NormKind.SINGLE, NormKind.WRITTEN)
+    return (NormKind.SINGLE, NormKind.WRITTEN)
 
 
 def _parts(layer: Layer) -> int:

@@ -37,7 +37,7 @@ class Parameters:
 def count_parameters(shape: ModelShape) -> Parameters:
     """Count what the shapes say."""
     hidden = shape.hidden
-    layers = [_layer(layer, hidden) for layer in shape.layers]
+    layers = [layer_parameters(layer, hidden) for layer in shape.layers]
     experts = sum(expert_parameters(layer.feed, hidden) for layer in shape.layers)
     chosen = sum(
         layer.feed.top_k * _matrices(layer.feed) * hidden * layer.feed.expert
@@ -112,7 +112,8 @@ def recurrence_parameters(recurrence: Recurrence, mixer: Mixer, hidden: int) -> 
     return into + r.taps * (r.inner + r.keys) + 3 * r.heads + r.inner * hidden
 
 
-def _layer(layer: Layer, hidden: int) -> int:
+def layer_parameters(layer: Layer, hidden: int) -> int:
+    """Of one layer, without its norms."""
     total = feed_parameters(layer.feed, hidden)
     if layer.attention is not None:
         total += attention_parameters(layer.attention, hidden)

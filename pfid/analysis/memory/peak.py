@@ -56,6 +56,11 @@ class Peak:
     trained: int
     logits_whole: Bytes
 
+    @property
+    def apart(self) -> float:
+        """Half the bounds' width as a share of their middle."""
+        return (self.whole.high - self.whole.low) / (self.whole.high + self.whole.low)
+
 
 def training_peak(shape: ModelShape, weights_bytes: Bytes, plan: Plan) -> Peak:
     """Weigh every moment.

@@ -1,9 +1,13 @@
-"""Whether a training's peak fits a card: an account held against what of the card may be used."""
+"""Whether a training's peak fits a card: an account held against what of the card may be used.
+
+Where it does not come to the peak, what keeps a checkpoint from being a base says so, in order.
+"""
 
 from dataclasses import dataclass, replace
 from typing import Final
 
 from pfid.analysis.memory.account import Account, account
+from pfid.analysis.memory.packed import is_trainable_packed
 from pfid.analysis.memory.peak import GIB
 from pfid.analysis.memory.recurrent import is_accounted
 from pfid.domain.model import FUSING, ModelShape
@@ -12,7 +16,7 @@ from pfid.domain.weights import Weights
 
 BY_PEAK: Final = (
     *("fits", "fits_with_chunked_loss", "does_not_fit"),
-    *("too_close", "kernels_decide", "recurrent_unmeasured"),
+    *("too_close", "kernels_decide", "recurrent_unmeasured", "activations_never_held"),
 )
 """Words for how a peak stands to a card."""
 
@@ -53,10 +57,17 @@ class Room:
         if self.found.calibrated is None and not all(map(is_accounted, self.shape.layers)):
             return "recurrent_unmeasured"
         if peak.whole.high > self.usable_bytes:
-            return "kernels_decide" if self._kernels_decide() else "too_close"
+            return self._why_not_decided()
         chunked = self.plan.loss is Loss.CHUNKED
         chunks_only = chunked and whole.whole.low > self.usable_bytes
         return "fits_with_chunked_loss" if chunks_only else "fits"
+
+    def _why_not_decided(self) -> str:
+        """The card lies within the bounds: by what they are apart."""
+        if self._kernels_decide():
+            return "kernels_decide"
+        doubted = not self.shape.held and self.found.calibrated is None
+        return "activations_never_held" if doubted else "too_close"
 
     def _kernels_decide(self) -> bool:
         """Whether it would fit with fused kernels, and nobody said if there are any."""
@@ -65,6 +76,32 @@ class Room:
         fused = account(self.shape, self.weights, replace(self.plan, fused=True)).peak
         fits = fused is not None and fused.whole.high <= self.usable_bytes
         return self.found.calibrated is None and fits
+
+    def code(self, differs_max: float) -> str:
+        """What to say of it; doubts about the files come before the peak.
+
+        Args:
+            differs_max: share by which files and shapes may disagree.
+        """
+        weights, found = self.weights, self.found
+        lost = weights.missing > 0 and (weights.on_disk > 0 or weights.pointers > 0)
+        doubts = (
+            ("quantised", self._is_no_base()),
+            ("weights_do_not_fit", self.weights_at_least > self.usable_bytes),
+            ("weights_are_pointers", weights.pointers > 0),
+            ("shards_missing", lost),
+            ("shards_outside", weights.outside > 0),
+            ("shards_unreadable", bool(weights.broken)),
+            ("sizes_disagree", found.differs is not None and found.differs > differs_max),
+            ("shapes_unknown", found.peak is None),
+            ("measurement_contradicts", found.contradicted),
+        )
+        return next((code for code, holds in doubts if holds), None) or self.by_peak
+
+    def _is_no_base(self) -> bool:
+        """Packed weights are one for adapters over bitsandbytes alone, which `qlora` means."""
+        adapts = self.plan.method is Method.QLORA and is_trainable_packed(self.shape)
+        return bool(self.shape.quantised) and not adapts
 
     def said(self, code: str) -> str:
         """How much of how much, where that decided; "" elsewhere."""

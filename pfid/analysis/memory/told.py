@@ -1,9 +1,10 @@
 """An account as verdicts carry it: in figures, and in lines about where they come from."""
 
+from collections.abc import Iterator
 from typing import Final
 
 from pfid.analysis.memory.account import Account
-from pfid.analysis.memory.peak import GIB
+from pfid.analysis.memory.peak import CONTEXT, GIB
 from pfid.analysis.memory.room import Room
 from pfid.domain.model import FUSING
 from pfid.domain.training_plan import Method, Optimizer
@@ -22,6 +23,9 @@ _OPTIMIZERS: Final = {
     "bitsandbytes keep them",
 }
 
+DECIDING: Final = 0.15
+"""Half the bounds' width as a share of their middle, above which it is said why."""
+
 Figures = dict[str, tuple[float | None, str]]
 
 
@@ -39,6 +43,7 @@ def figures_of(found: Account) -> Figures:
         figures |= {
             "peak_low": (round(found.peak.whole.low), "bytes"),
             "peak_high": (round(found.peak.whole.high), "bytes"),
+            "peak_apart": (found.peak.apart, "ratio"),
             "trained_parameters": (found.peak.trained, "1"),
             "whole_logits": (round(found.peak.logits_whole.low), "bytes"),
         }
@@ -76,4 +81,29 @@ def lines_of(room: Room) -> tuple[str, ...]:
         said.append(f"{shape.count(*FUSING)} layers are recurrent: the bounds are {bounds}")
     if found.peak is not None:
         said.append(f"the worst moment is the {found.peak.moment}'s")
-    return tuple(said)
+    return (*said, *_apart(room))
+
+
+def _apart(room: Room) -> Iterator[str]:
+    """Why bounds are wide, loudly."""
+    shape, peak = room.shape, room.found.peak
+    if peak is None or room.found.calibrated is not None:
+        return
+    if not shape.held:
+        yield (
+            f"what layers of {shape.model_type or 'this type'} keep was never held against torch's "
+            "tracker: they are counted at half to one and a half, as if scores were kept: measure "
+            "one step and give it with --measured-peak"
+        )
+    if peak.apart > DECIDING:
+        yield f"the bounds are {peak.apart:.0%} of their middle apart either way: {_cause(room)}"
+
+
+def _cause(room: Room) -> str:
+    if not room.shape.held:
+        return "the type was never held"
+    if room.shape.count(*FUSING) and room.plan.fused is None:
+        return "with fused kernels and without, --python decides"
+    if room.shape.norms is None or room.shape.norm_kind is None:
+        return "norms are told neither by the type nor by the files"
+    return f"a CUDA context alone takes {CONTEXT.low / GIB:.2f} to {CONTEXT.high / GIB:.2f} GiB"

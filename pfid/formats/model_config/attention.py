@@ -1,7 +1,20 @@
 """Head counts, head widths and windows of a layer."""
 
+from typing import Final
+
 from pfid.domain.model import Attention, Mixer
 from pfid.formats.model_config.fields import Fields, ModelConfigError, heads_of
+
+EAGER: Final = frozenset({"bloom", "mpt", "gpt_neo", "mimo_v2_flash"})
+"""Types whose classes have no attention but what keeps the scores (transformers 5.24)."""
+
+ROUNDED: Final = frozenset({"mimo_v2_flash"})
+"""Of them those that norm scores as they come; windowed layers have sinks if no field denies it."""
+SCORES_DROPPED: Final = ("attention_dropout", "attn_pdrop", "attention_probs_dropout_prob")
+DROPPED: Final = (
+    *("resid_pdrop", "hidden_dropout", "resid_dropout", "residual_dropout", "dropout"),
+    "hidden_dropout_prob",
+)
 
 
 def attention_of(config: Fields, mixer: Mixer, hidden: int, at: int, layers: int) -> Attention:
@@ -39,6 +52,9 @@ def attention_of(config: Fields, mixer: Mixer, hidden: int, at: int, layers: int
         capped=config.has("attn_logit_softcapping", "attn_logit_softcap"),
         sinks=_sinks(config, windowed=windowed),
         in_part=_rotates_in_part(config),
+        eager=_is_eager(config),
+        rounded=config.text("model_type") in ROUNDED,
+        dropped=is_dropped(config, SCORES_DROPPED),
     )
 
 
@@ -62,9 +78,22 @@ def _gates(config: Fields) -> bool:
 def _sinks(config: Fields, *, windowed: bool) -> bool:
     """Where a field tells of a score beside those of the keys, for layers of this kind."""
     own = "add_swa_attention_sink_bias" if windowed else "add_full_attention_sink_bias"
+    if windowed and own not in config and config.text("model_type") in ROUNDED:
+        return True
     return config.flag(own, "attention_sink", "use_attention_sinks") or config.has(
         "learnable_sink_init"
     )
+
+
+def is_dropped(config: Fields, names: tuple[str, ...]) -> bool:
+    """Whether any of these shares that are dropped at random is above zero."""
+    shares = [config.raw.get(name) for name in names]
+    return any(isinstance(share, float) and share > 0 for share in shares)
+
+
+def _is_eager(config: Fields) -> bool:
+    """Whether its class has eager code alone: biases of every head, or nothing but its own."""
+    return config.text("model_type").removesuffix("_text") in EAGER
 
 
 def _each(config: Fields, name: str, at: int) -> int | None:

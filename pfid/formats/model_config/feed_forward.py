@@ -42,6 +42,11 @@ WIDTH = (
 )
 
 
+OLD: Final = (
+    *("n_embd", "n_inner", "ffn_dim", "d_ff", "expansion_ratio"),
+    "apply_residual_connection_post_layernorm",
+)
+"""Fields of classes from before gates."""
 WRITTEN_OUT: Final[Mapping[str, float]] = {
     "gelu_new": 3,  # half the input, the hyperbolic tangent, and one more than it
     "gelu_accurate": 3,
@@ -51,9 +56,15 @@ WRITTEN_OUT: Final[Mapping[str, float]] = {
     "xielu": 2.5,  # scaled, an exponential, and which side of zero as bytes
 }
 """Tensors that activations written out in transformers keep beside their input."""
+RESULTS: Final = ("relu", "tanh", "sigmoid")
+"""Activations whose gradient follows from what they gave out."""
 LEARNED: Final = ("xielu",)
 """Those with a factor of their own, which keeps one more while it trains."""
 CLAMPED: Final = 3
+EVERY: Final = frozenset({"llama4"})
+"""Types whose class hands every token to all experts, weighed by nothing for those not chosen."""
+SHARING: Final = frozenset({"hunyuan_v1_moe"})
+"""Types whose class has one shared expert of an expert's width, whatever its configuration says."""
 
 
 def feed_of(config: Fields, hidden: int, at: int, block: str = "") -> FeedForward:
@@ -71,7 +82,8 @@ def feed_of(config: Fields, hidden: int, at: int, block: str = "") -> FeedForwar
             dense=shared or dense,
             gated=gated,
             written_out=_written_out(config),
-            learned=_activation(config) in LEARNED,
+            keeps_result=activation_of(config) in RESULTS,
+            learned=activation_of(config) in LEARNED,
         )
     width = _number(table, EXPERT_WIDTH, at) or _experts_of_old(config) or dense
     return FeedForward(
@@ -81,17 +93,20 @@ def feed_of(config: Fields, hidden: int, at: int, block: str = "") -> FeedForwar
         expert=width,
         shared=_shared(config, width),
         gated=gated,
+        every=config.text("model_type").removesuffix("_text") in EVERY,
         written_out=_written_out(config),
-        learned=_activation(config) in LEARNED,
+        keeps_result=activation_of(config) in RESULTS,
+        learned=activation_of(config) in LEARNED,
     )
 
 
 def _written_out(config: Fields) -> float:
     """A gate that is clamped is written out as well: clamped, scaled, joined by a one."""
-    return CLAMPED if config.has("swiglu_limit") else WRITTEN_OUT.get(_activation(config), 0)
+    return CLAMPED if config.has("swiglu_limit") else WRITTEN_OUT.get(activation_of(config), 0)
 
 
-def _activation(config: Fields) -> str:
+def activation_of(config: Fields) -> str:
+    """Name of the activation; "" where the class alone tells."""
     return config.text("mlp_hidden_act", "hidden_act", "activation_function", "hidden_activation")
 
 
@@ -113,13 +128,13 @@ def _number(config: Fields, names: tuple[str, ...], at: int) -> int:
 
 
 def _is_gated(config: Fields) -> bool:
-    act = _activation(config)
+    act = activation_of(config)
     if act in ("relu2", "relu", "gelu_new", "gelu_fast", "xielu"):
         return False
     plain_norm = config.has("layer_norm_eps", "layer_norm_epsilon", "norm_epsilon")
     if plain_norm and "rms_norm_eps" not in config and act.startswith(("gelu", "relu")):
         return False
-    old = config.has("n_embd", "n_inner", "ffn_dim", "d_ff", "expansion_ratio") or "alibi" in config
+    old = config.has(*OLD) or "alibi" in config
     return not (old and act.startswith(("gelu", "relu"))) and not (old and not act)
 
 
@@ -169,7 +184,8 @@ def _shared(config: Fields, width: int) -> int:
     """
     found = _sum_of(config, SHARED_WIDTH)
     count = config.whole("n_shared_experts", "num_shared_experts", "moe_num_shared_experts")
-    if "intermediate_size_mlp" in config and count is None and not found:
+    always = "intermediate_size_mlp" in config or config.text("model_type") in SHARING
+    if always and count is None and not found:
         count = 1
     return found or (count or 0) * width
 

@@ -114,16 +114,16 @@ def _listed(config: Fields, layers: int) -> Mixers | None:
             words = [words[at % len(words)] for at in range(layers)]
         recurrent = _recurrent_word(config)
         mixers = tuple(_word(word, recurrent) for word in words)
-        blocks = _blocks(words, mixers)
+        blocks = _blocks(words, mixers, alone=config.text("model_type") == "nemotron_h")
         unknown = sorted({w for w, m in zip(words, mixers, strict=True) if m is Mixer.UNKNOWN})
         notes = tuple(("layer_type_unknown", f"{name} holds {w[:60]!r}") for w in unknown[:5])
         return Mixers(of=mixers, told=name, blocks=blocks, notes=notes)
     return None
 
 
-def _blocks(words: list[str], mixers: tuple[Mixer, ...]) -> str:
-    """Letters of the blocks where a feed-forward is one of its own, else ""."""
-    if not {"mlp", "moe"} & set(words):
+def _blocks(words: list[str], mixers: tuple[Mixer, ...], *, alone: bool) -> str:
+    """Letters of the blocks where a feed-forward is one of its own (``alone``: always), else ""."""
+    if not alone and not {"mlp", "moe"} & set(words):
         return ""
     own = {"mlp": "-", "moe": "E"}
     of = {Mixer.MAMBA: "M", Mixer.DELTA: "G"}

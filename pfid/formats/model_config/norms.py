@@ -14,7 +14,12 @@ from pfid.formats.model_config.fields import Fields
 HEAD_NORMS: Final = ("use_qk_norm", "qk_norm", "qk_layernorm", "enable_moe_block")
 """Flags of classes whose queries and keys have norms."""
 MEAN_NORMS: Final = ("layer_norm_eps", "layer_norm_epsilon", "norm_epsilon")
-JOINED: Final = frozenset({"phi3", "phi4_multimodal", "gpt2", "gpt_bigcode", "gpt_neox", "falcon"})
+JOINED: Final = frozenset(
+    {
+        *("phi3", "phi4_multimodal", "gpt2", "gpt_bigcode", "gpt_neox", "falcon", "bloom", "mpt"),
+        *("persimmon", "codegen"),
+    }
+)
 """Types whose queries, keys and values are one matrix."""
 
 
@@ -52,7 +57,7 @@ BY_TYPE: Final = {
     **dict.fromkeys(
         (
             *("qwen3", "qwen3_moe", "olmoe", "minimax_m2", "exaone_moe", "lfm2", "lfm2_moe"),
-            *("hunyuan_v1_dense", "apertus", "laguna"),
+            *("hunyuan_v1_dense", "hunyuan_v1_moe", "dots1", "apertus", "laguna"),
         ),
         _QWEN,
     ),
@@ -78,13 +83,15 @@ BY_TYPE: Final = {
     **dict.fromkeys(
         (
             *("starcoder2", "gpt2", "gpt_neo", "gpt_neox", "gpt_bigcode", "opt"),
-            *("phimoe", "jais2"),
+            *("phimoe", "jais2", "bloom", "mpt", "nemotron", "biogpt"),
         ),
         _MEANS,
     ),
     "cohere2_moe": Norms(1, 0, False, NormKind.WRITTEN),
     "phi": Norms(1, 0, None, NormKind.SINGLE),
     "gptj": Norms(1, 0, False, NormKind.SINGLE),
+    "codegen": Norms(1, 0, False, NormKind.SINGLE),
+    "persimmon": Norms(2, 0, None, NormKind.SINGLE),
     "stablelm": Norms(2, 0, None, NormKind.SINGLE),
     "cohere": Norms(1, 0, None, NormKind.WRITTEN),
     "cohere2": Norms(1, 0, False, NormKind.WRITTEN),

@@ -3,8 +3,8 @@
 from typing import Any
 
 from pfid.domain.model import ATTENDING, RECURRENT, FeedForward, Layer, Mixer, ModelShape
-from pfid.formats.model_config.attention import attention_of
-from pfid.formats.model_config.feed_forward import feed_of
+from pfid.formats.model_config.attention import DROPPED, attention_of, is_dropped
+from pfid.formats.model_config.feed_forward import activation_of, feed_of
 from pfid.formats.model_config.fields import (
     LAYERS_MAX,
     Fields,
@@ -13,6 +13,7 @@ from pfid.formats.model_config.fields import (
     hidden_of,
     layers_of,
 )
+from pfid.formats.model_config.held import is_held
 from pfid.formats.model_config.mixers import Mixers, mixers_of
 from pfid.formats.model_config.nesting import text_part
 from pfid.formats.model_config.norms import MEAN_NORMS, is_joined, norms_of
@@ -70,6 +71,8 @@ def read_config(raw: dict[str, Any], source: str = "config.json") -> ModelShape:
         norm_kind=norms.kind,
         joined=is_joined(text),
         layer_norms=text.has(*MEAN_NORMS) and "rms_norm_eps" not in text,
+        dropped=is_dropped(text, DROPPED),
+        held=is_held(text, whole, activation_of(text)),
         untold=why,
         learned=learned_positions(text, hidden),
         notes=(

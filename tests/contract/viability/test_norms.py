@@ -19,6 +19,9 @@ HYBRID = {"layer_types": ["linear_attention", "full_attention"]}
 OWN = {
     "hunyuan_v1_dense": {"head_dim": 128},
     "ministral": {"head_dim": 128},
+    "nemotron": {"num_key_value_heads": 8, "head_dim": 128},
+    "hunyuan_v1_moe": {"num_key_value_heads": 8, "head_dim": 128},
+    "dots1": {"n_routed_experts": 8, "num_experts_per_tok": 2, "n_shared_experts": 1},
     "qwen3_5": HYBRID,
     "qwen3_5_moe": HYBRID,
     "qwen3_next": HYBRID,

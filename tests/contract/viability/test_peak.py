@@ -1,11 +1,14 @@
 """The account of memory against torch's own tracker: real classes under fake tensors."""
 
+from dataclasses import replace
+
 import pytest
 from tracked_peak import RANK, families, tracked
 
 from pfid.analysis.memory.account import account
 from pfid.analysis.memory.peak import CONTEXT
 from pfid.domain.training_plan import Loss, Method, Plan
+from pfid.domain.weights import Weights
 from pfid.formats.model_config.read import read_config
 from pfid.formats.safetensors import Index
 from pfid.formats.weights import weights_of
@@ -35,6 +38,8 @@ ADJUSTED = [
     ("qwen3_5", FULL, True, ROWS),
     ("mamba2", LORA, True, ROWS),
     ("apertus", FULL, False, SQUARE),
+    ("bloom", FULL, False, SQUARE),
+    ("mixtral", QLORA, True, SQUARE),
 ]
 """Families whose measurements taught the account what modules keep."""
 HELD_OUT = [
@@ -50,7 +55,9 @@ HELD_OUT = [
     ("deepseek_v3", FULL, True, SQUARE),
     ("qwen3", LORA, True, SQUARE),
     ("olmo2", FULL, False, SQUARE),
+    ("nemotron", LORA, False, SQUARE),
     ("qwen3_moe", LORA, True, SQUARE),
+    ("qwen3_moe", QLORA, False, SQUARE),
     ("qwen3_5_moe", LORA, True, ROWS),
     ("granitemoehybrid", LORA, True, ROWS),
 ]
@@ -94,6 +101,23 @@ def test_the_tracked_peak_lies_within_bounds_that_decide(family, method, checkpo
     assert (high - low) / (high + low) <= SHARE_MAX
     if (family, method, checkpointing, shape) in HELD_OUT:
         assert abs((low + high) / 2 - peak) / peak <= MIDDLE_OFF_MAX
+
+
+def test_the_tracked_peak_of_a_type_that_was_never_held_lies_within_wide_bounds():
+    """Its class keeps its scores, which its configuration does not say."""
+    config, plan = families()["bloom"], planned(FULL, False, LONG, True)
+    peak, _ = tracked(config, plan)
+    raw = config.to_dict() | {"model_type": "nobody"}
+    shape = read_config(raw)
+    assert not shape.held
+    found = account(shape, Weights(), plan).peak
+    narrow = account(replace(shape, held=True), Weights(), plan).peak
+    assert found.whole.low - CONTEXT.low <= peak <= found.whole.high - CONTEXT.high
+    assert not narrow.whole.low - CONTEXT.low <= peak <= narrow.whole.high - CONTEXT.high
+
+
+def test_families_are_of_types_that_pfid_says_were_held():
+    assert {read_config(config.to_dict()).held for config in families().values()} == {True}
 
 
 def test_families_that_are_held_out_taught_nothing():

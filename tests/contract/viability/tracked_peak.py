@@ -158,6 +158,8 @@ def families():
     scan = {"mamba_n_heads": 32, "mamba_d_head": 64, "mamba_d_state": 128, "mamba_chunk_size": 64}
     return {
         "apertus": t.ApertusConfig(**plain, **small, **wide),
+        "bloom": t.BloomConfig(hidden_size=1024, n_layer=2, n_head=16, vocab_size=8192),
+        "nemotron": t.NemotronConfig(**plain, **small, **wide, head_dim=128),
         "qwen3_5": t.Qwen3_5TextConfig(
             hidden_size=2048, intermediate_size=6144, **delta, **few, **small
         ),

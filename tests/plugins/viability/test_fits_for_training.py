@@ -243,3 +243,65 @@ def test_a_dense_base_asks_no_interpreter():
 
 def test_a_layout_that_no_field_tells_is_not_judged():
     assert said(model(replace(DENSE, untold="streams"), Weights())).reason == "shapes_unknown"
+
+
+STRANGER = replace(DENSE, held=False)
+
+
+def test_a_type_that_nobody_held_is_decided_by_wide_bounds_alone():
+    kept = replace(PLAN, checkpointing=False)
+    known, wide = peak(checkpointing=False), said(model(STRANGER), kept).figures
+    low, high = wide["peak_low"].value, wide["peak_high"].value
+    assert low < known[0]
+    assert high > known[1]
+    for card, reason in (
+        (high / 0.98 + GIB, "fits"),
+        (known[1] / 0.98 + GIB, "activations_never_held"),
+        (known[0] / 0.98, "activations_never_held"),
+        (low / 0.98 - GIB, "does_not_fit"),
+    ):
+        plan = replace(kept, gpu_memory_bytes=int(card))
+        assert said(model(STRANGER), plan).reason == reason
+
+
+def test_the_wide_bounds_hold_a_class_that_keeps_its_scores():
+    plan = replace(PLAN, attention=AttentionKind.EAGER, checkpointing=False, sequence=8192)
+    eager = said(model(), plan).figures["peak_high"].value
+    plan = replace(plan, attention=AttentionKind.SDPA)
+    assert said(model(STRANGER), plan).figures["peak_high"].value > eager
+
+
+def test_a_measured_step_decides_about_a_type_that_nobody_held():
+    card = int(said(model(STRANGER)).figures["peak_high"].value)
+    plan = replace(PLAN, gpu_memory_bytes=card)
+    assert said(model(STRANGER), plan).reason == "activations_never_held"
+    measured = int(peak()[1])
+    assert said(model(STRANGER), replace(plan, measured_bytes=measured)).outcome.value == "pass"
+
+
+def test_wide_bounds_say_so_and_why():
+    def lines(facts, **changed):
+        return "\n".join(said(facts, replace(PLAN, checkpointing=False, **changed)).evidence)
+
+    assert "never held" in lines(model(STRANGER))
+    assert "--measured-peak" in lines(model(STRANGER))
+    assert "either way" not in lines(model())
+    assert "--python decides" in lines(model(HYBRID, Weights()))
+    tiny = replace(DENSE, layers=DENSE.layers[:1], vocabulary=64, **TOLD)
+    assert "a CUDA context" in lines(model(tiny, Weights()), sequence=64)
+
+
+def test_heads_that_predict_further_tokens_make_no_other_model_of_it():
+    heads = 600_000_000
+    size = ON_DISK.size_bytes + 2 * heads
+    more = replace(ON_DISK, parameters=ON_DISK.parameters + heads, size_bytes=size)
+    assert said(model(weights=more)).reason == "sizes_disagree"
+    for told in (heads, None):
+        facts = model(
+            replace(DENSE, mtp_layers=1), replace(more, mtp_tensors=9, mtp_parameters=told)
+        )
+        assert said(facts).reason == "fits"
+        weights = said(facts).figures["weights_low"].value
+        assert weights <= ON_DISK.size_bytes
+    lost = replace(more, mtp_tensors=9, mtp_parameters=heads // 4)
+    assert said(model(replace(DENSE, mtp_layers=1), lost)).reason == "sizes_disagree"

@@ -104,3 +104,45 @@ def test_more_keys_than_queries_turn_no_bounds_round():
     shape = replace(DENSE, hidden=64, norms=2, norms_behind=0, head_norms=False)
     found = kept(attending(heads=2, kv_heads=32), shape)
     assert found.low <= found.high
+
+
+def test_what_is_dropped_at_random_keeps_a_byte_that_says_so():
+    assert kept(DENSE_LAYER, replace(DENSE, dropped=True)).low - kept(DENSE_LAYER).low == (
+        2 * 4096 * 4096
+    )
+    eager = {"plan": replace(FULL, attention=AttentionKind.EAGER)}
+    more = kept(attending(dropped=True), **eager).low - kept(DENSE_LAYER, **eager).low
+    assert more == 3 * SCORES
+
+
+def test_an_activation_whose_gradient_follows_from_its_result_keeps_that_alone():
+    plain = replace(DENSE_LAYER, feed=replace(DENSE_LAYER.feed, gated=False))
+    layer = replace(plain, feed=replace(plain.feed, keeps_result=True))
+    assert kept(plain).low - kept(layer).low == 2 * 14336 * 4096
+
+
+def test_experts_that_all_compute_keep_as_if_all_were_chosen():
+    feed = replace(DENSE_LAYER.feed, dense=0, experts=8, top_k=2, expert=1024)
+    chosen, every = (
+        kept(replace(DENSE_LAYER, feed=replace(feed, every=told))) for told in (False, True)
+    )
+    everyone = kept(replace(DENSE_LAYER, feed=replace(feed, top_k=8)))
+    assert chosen.low < every.low == everyone.low
+
+
+def test_a_class_without_other_code_keeps_its_scores_whatever_is_asked_for():
+    flash = replace(FULL, attention=AttentionKind.FLASH)
+    plain = replace(FULL, attention=AttentionKind.EAGER)
+    assert kept(attending(eager=True), plan=flash).low >= 6 * SCORES
+    assert kept(attending(eager=True), plan=plain) == kept(DENSE_LAYER, plan=plain)
+    rounded = kept(attending(eager=True, rounded=True), plan=plain)
+    assert kept(DENSE_LAYER, plan=plain).low - rounded.low == 4 * SCORES
+
+
+def test_a_type_that_nobody_held_keeps_between_half_and_as_much_as_eager_code_and_a_half():
+    eager = kept(DENSE_LAYER, plan=replace(FULL, attention=AttentionKind.EAGER))
+    wide, plain = kept(DENSE_LAYER, replace(DENSE, held=False)), kept(DENSE_LAYER)
+    assert (wide.low, wide.high) == (0.5 * plain.low, 1.5 * eager.high)
+    long = replace(FULL, checkpointing=False)
+    known = kept(DENSE_LAYER, plan=long)
+    assert (known.low, known.high) == (0.91 * plain.low, plain.high)

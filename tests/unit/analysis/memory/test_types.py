@@ -6,6 +6,7 @@ from pfid.analysis.memory.account import account
 from pfid.domain.model import NormKind
 from pfid.domain.training_plan import Method, Plan
 from pfid.domain.weights import Weights
+from pfid.formats.model_config.held import HELD
 from pfid.formats.model_config.norms import BY_TYPE
 from pfid.formats.model_config.read import read_config
 
@@ -23,9 +24,9 @@ EIGHT = {
 TOLD = sorted(
     kind
     for kind, norms in BY_TYPE.items()
-    if norms.each and norms.heads is not None and norms.kind is not NormKind.SINGLE
+    if norms.each and norms.heads is not None and norms.kind is not NormKind.SINGLE and kind in HELD
 )
-"""Types that tell all; those with a bias say it by the names of their tensors alone."""
+"""Types that were held and tell all; those with a bias say it by their tensors alone."""
 LENGTHS = ((1, 4096), (4, 4096), (2, 16384))
 
 

@@ -252,3 +252,69 @@ def test_a_tower_within_a_tower_is_counted_once():
     tower = {"hidden_size": 32, "num_hidden_layers": 3, "image_encoder": inner}
     shape = read_config({**BASE, "vision_config": tower})
     assert [tower.key for tower in shape.towers] == ["vision_config"]
+
+
+SMALL = {
+    "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "vocab_size": 256,
+    "intermediate_size": 128, "model_type": "llama", "hidden_act": "silu",
+}  # fmt: skip
+
+
+def layer_of(**fields):
+    return read_config({**SMALL, **fields}).layers[-1]
+
+
+@pytest.mark.parametrize(
+    ("fields", "held"),
+    [
+        ({}, True),
+        ({"model_type": "nobody"}, False),
+        ({"model_type": ""}, False),
+        ({"hidden_act": "laplace"}, False),
+        ({"model_type": "gemma4_text"}, True),
+    ],
+)
+def test_a_type_is_held_by_its_name_and_with_an_activation_that_is_counted(fields, held):
+    assert read_config({**SMALL, **fields}).held is held
+
+
+def test_a_part_without_a_type_is_of_the_type_of_the_whole():
+    text = {k: v for k, v in SMALL.items() if k != "model_type"}
+    for kind, held in (("gemma4", True), ("nobody", False)):
+        assert read_config({"model_type": kind, "text_config": text}).held is held
+
+
+def test_classes_that_keep_their_scores_are_known():
+    assert not layer_of().attention.eager
+    assert layer_of(model_type="bloom").attention.eager
+    windowed = {"layer_types": ["full_attention", "sliding_attention"], "sliding_window": 8}
+    mimo = layer_of(model_type="mimo_v2_flash", **windowed).attention
+    assert (mimo.eager, mimo.rounded, mimo.sinks) == (True, True, True)
+
+
+def test_a_class_from_before_gates_has_two_matrices_though_no_activation_is_told():
+    bloom = {"model_type": "bloom", "hidden_act": "", "n_layer": 2, "n_head": 4}
+    old = {**SMALL, **bloom, "apply_residual_connection_post_layernorm": False}
+    assert not read_config(old).layers[0].feed.gated
+
+
+def test_experts_that_all_compute_and_one_that_no_field_tells_are_known():
+    experts = {"num_local_experts": 4, "num_experts": 4, "num_experts_per_tok": 1}
+    assert layer_of(model_type="llama4_text", **experts).feed.every
+    assert not layer_of(model_type="mixtral", **experts).feed.every
+    assert layer_of(model_type="hunyuan_v1_moe", **experts).feed.shared == 128
+    assert layer_of(model_type="mixtral", **experts).feed.shared == 0
+
+
+def test_what_is_dropped_and_what_an_activation_keeps_are_known():
+    assert read_config({**SMALL, "resid_pdrop": 0.1}).dropped
+    assert not read_config({**SMALL, "resid_pdrop": 0.0}).dropped
+    assert layer_of(attention_dropout=0.1).attention.dropped
+    assert layer_of(hidden_act="relu").feed.keeps_result
+    assert not layer_of(hidden_act="relu2").feed.keeps_result
+
+
+def test_a_list_of_a_type_whose_blocks_stand_alone_gives_a_mixer_no_feed_forward():
+    words = {"layers_block_type": ["linear_attention", "full_attention"], "ssm_state_size": 16}
+    layer = layer_of(model_type="nemotron_h", mamba_num_heads=4, mamba_head_dim=16, **words)
+    assert layer.feed.dense == 0

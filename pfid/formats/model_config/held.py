@@ -1,0 +1,50 @@
+"""Types of models whose layers were held against torch's own tracker of memory.
+
+What a layer keeps for its backward pass follows from how its class is written, which no field
+tells. Of each type here two layers of the real class were tracked (full training and adapters, with
+and without checkpointing), and every peak lay within the bounds by its tensors' names and by its
+configuration alone: tests/bench/model_peaks.py does it again and says which should leave the list
+or join it. Of any other type the bounds are far apart, and verdicts say so.
+"""
+
+from typing import Final
+
+from pfid.formats.model_config.fields import Fields
+
+HELD: Final = frozenset(
+    {
+        *("apertus", "arcee", "bamba", "biogpt", "bloom", "cohere", "cohere2", "cohere2_moe"),
+        *("cwm", "deepseek_v3", "dots1", "ernie4_5", "exaone4", "exaone_moe"),
+        *("falcon_h1", "falcon_mamba", "gemma", "gemma2", "gemma3", "gemma4"),
+        *("glm", "glm4", "glm4_moe", "glm4_moe_lite", "gpt2", "gpt_bigcode", "gpt_neo"),
+        *("gpt_oss", "gptj", "granite", "granitemoe", "granitemoehybrid"),
+        *("granitemoeshared", "helium", "hunyuan_v1_dense", "hunyuan_v1_moe", "hy_v3", "jais2"),
+        *("jamba", "laguna", "lfm2", "lfm2_moe", "llama", "mamba2", "mimo_v2_flash"),
+        *("minimax_m2", "ministral", "ministral3", "mistral", "mixtral", "nanochat"),
+        *("nemotron", "olmo", "olmo2", "olmo3", "olmo_hybrid", "opt"),
+        *("phi", "phi3", "qwen2", "qwen2_moe", "qwen3", "qwen3_5", "qwen3_5_moe"),
+        *("qwen3_moe", "qwen3_next", "seed_oss", "solar_open", "stablelm"),
+        *("starcoder2", "vaultgemma"),
+    }
+)
+"""Without ``_text`` behind them."""
+ACTIVATIONS: Final = frozenset(
+    {
+        *("", "silu", "swish", "gelu", "gelu_pytorch_tanh", "relu", "relu2", "tanh", "sigmoid"),
+        *("gelu_new", "gelu_accurate", "gelu_python_tanh", "gelu_fast", "quick_gelu", "xielu"),
+    }
+)
+"""Activations of which it is counted what they keep."""
+
+
+def is_held(text: Fields, whole: Fields, activation: str) -> bool:
+    """Whether a decoder is of a type that was held, with an activation that is counted.
+
+    Args:
+        text: the decoder's part.
+        whole: the configuration, whose type is asked where that part names none.
+        activation: as the configuration names it.
+    """
+    told = text.text("model_type", "norms_of") or whole.text("model_type")
+    kind = told.removesuffix("_text")
+    return kind in HELD and activation in ACTIVATIONS
