@@ -3,6 +3,11 @@
 import time
 
 
+def booted_at_s() -> float:
+    """Wall time of the boot, Unix seconds."""
+    return time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
 class SystemClock:
     """Wall time for display, CLOCK_MONOTONIC for durations and due-times.
 

@@ -2,14 +2,23 @@
 
 import sqlite3
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
 from pfid.domain.errors import StateError
 from pfid.domain.transition import Transition
 from pfid.policy.baseline import EarlierRun
-from pfid.wire.stored import GpuBody, RunBody, StepsBody, StoredEvent, StoredRun, StreamBody, unpack
+from pfid.wire.stored import (
+    GpuBody,
+    RunBody,
+    StepsBody,
+    StoredEvent,
+    StoredRun,
+    StreamBody,
+    UnreadRun,
+    unpack,
+)
 
 LOOKED_THROUGH_MAX: Final = 1_000
 """Ended runs of one name that are looked through for some that left a baseline."""
@@ -25,7 +34,8 @@ class Restored:
         last_event_id: 0 if there is none.
         events: the newest, oldest first.
         gpus: every GPU that was ever seen here.
-        problems: rows that could not be read, each named.
+        unread: runs that lived and whose row cannot be read.
+        problems: everything else that could not be read, each named.
     """
 
     runs: tuple[StoredRun, ...] = ()
@@ -33,6 +43,7 @@ class Restored:
     last_event_id: int = 0
     events: tuple[StoredEvent, ...] = ()
     gpus: tuple[GpuBody, ...] = ()
+    unread: tuple[UnreadRun, ...] = ()
     problems: tuple[str, ...] = ()
 
 
@@ -44,7 +55,8 @@ def restored(db: sqlite3.Connection, *, ended_after_s: float, events_max: int) -
         " ORDER BY started_at_s",
         (ended_after_s,),
     ).fetchall()
-    runs = [_run(db, run_id, body, problems) for run_id, body in rows]
+    unread: list[UnreadRun] = []
+    runs = [_run_or_unread(db, run_id, body, unread, problems) for run_id, body in rows]
     (last_id,) = db.execute("SELECT coalesce(max(event_id), 0) FROM events").fetchone()
     newest = db.execute(
         "SELECT event_id, uid, body FROM events ORDER BY event_id DESC LIMIT ?",
@@ -56,6 +68,7 @@ def restored(db: sqlite3.Connection, *, ended_after_s: float, events_max: int) -
         last_event_id=last_id,
         events=tuple(_events(reversed(newest), problems)),
         gpus=tuple(_gpus(db, problems)),
+        unread=tuple(unread),
         problems=tuple(problems),
     )
 
@@ -70,6 +83,46 @@ def _run(db: sqlite3.Connection, run_id: str, body: bytes, problems: list[str]) 
     except StateError as error:
         problems.append(f"run {run_id}: {error}")
         return None
+
+
+def _run_or_unread(
+    db: sqlite3.Connection,
+    run_id: str,
+    body: bytes,
+    unread: list[UnreadRun],
+    problems: list[str],
+) -> StoredRun | None:
+    """The run; of one that lived and cannot be read, what its columns say is put by."""
+    found: list[str] = []
+    run = _run(db, run_id, body, found)
+    columns = db.execute(
+        "SELECT run_id, name, fingerprint, uid, synthetic, started_at_s FROM runs"
+        " WHERE run_id = ? AND ended_at_s IS NULL",
+        (run_id,),
+    ).fetchone()
+    if run is None and columns is not None:
+        *known, problem = found
+        problems += known
+        unread.append(_unread(db, columns, problem))
+    else:
+        problems += found
+    return run
+
+
+def _unread(db: sqlite3.Connection, columns: tuple[Any, ...], problem: str) -> UnreadRun:
+    run_id, name, fingerprint, uid, synthetic, started_at_s = columns
+    unsaid: list[str] = []  # of a run that is named already
+    return UnreadRun(
+        run_id=run_id,
+        name=name,
+        fingerprint=fingerprint,
+        uid=uid,
+        synthetic=bool(synthetic),
+        started_at_s=started_at_s,
+        streams=_streams(db, run_id, unsaid),
+        steps=_steps(db, run_id, unsaid),
+        problem=problem,
+    )
 
 
 def _gpus(db: sqlite3.Connection, problems: list[str]) -> list[GpuBody]:

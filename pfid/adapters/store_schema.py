@@ -8,6 +8,7 @@ from pfid.wire.stored import (
     Change,
     DropGpu,
     DropStreams,
+    EndRun,
     Expire,
     PutEvent,
     PutGpu,
@@ -60,6 +61,8 @@ def statements(change: Change) -> list[Statement]:
         return [("DELETE FROM streams WHERE run_id = ?", (change.run_id,))]
     if isinstance(change, DropGpu):
         return [("DELETE FROM gpus WHERE uuid = ?", (change.uuid,))]
+    if isinstance(change, EndRun):
+        return [("UPDATE runs SET ended_at_s = 0 WHERE run_id = ?", (change.run_id,))]
     if isinstance(change, Expire):
         return _expire(change)
     raise TypeError(f"no statement is known for {type(change).__name__}")
@@ -70,7 +73,7 @@ def key(change: Change) -> tuple[Any, ...]:
     if isinstance(change, PutEvent):  # of all the most, and somebody waits for them
         return ("PutEvent", change.event_id)
     match change:
-        case PutRun(run_id=r) | PutSteps(run_id=r) | DropStreams(run_id=r):
+        case PutRun(run_id=r) | PutSteps(run_id=r) | DropStreams(run_id=r) | EndRun(run_id=r):
             return (type(change).__name__, r)
         case PutStream(run_id=r, ordinal=o):
             return ("PutStream", r, o)

@@ -25,7 +25,7 @@ CHANGED: Final = 3.0
 """If one half of the early steps took this many times the other, the regime changed on the way
 and only the faster half counts; less is noise, and belongs to the spread."""
 _MERGE_BELOW_S: Final = 0.02
-TAKEN_MAX: Final = 512
+TAKEN_MAX: Final = 192
 """Kept at most; honest steps are enough long before, only zeros of two clocks in turn are not."""
 
 

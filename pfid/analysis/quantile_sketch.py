@@ -15,7 +15,7 @@ from pfid.analysis.percentiles import rank_of
 
 RANK_ERROR: Final = 0.001
 """Share of n by which a rank may be off while the summary fits into its memory."""
-MAX_ENTRIES: Final = 6_000
+MAX_ENTRIES: Final = 4_500
 """Entries of 16 bytes; where a hostile order needs more, the error is doubled and reported."""
 BATCH: Final = 512
 _COUNTS: Final = {4: "I", 8: "Q"}

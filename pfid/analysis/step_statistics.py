@@ -10,8 +10,8 @@ from pfid.domain.step import Phase, StepEvent
 from pfid.domain.step_summary import StepSummary
 
 EXACT_STEPS: Final = 10_000
-EXACT_INTERVALS: Final = 2_000
-INTERVAL_ENTRIES_MAX: Final = 2_000
+EXACT_INTERVALS: Final = 1_000
+INTERVAL_ENTRIES_MAX: Final = 250
 """Of a run that logs both, single steps are what is looked at."""
 STEPPING: Final = frozenset({Phase.TRAIN, Phase.COMPILE})
 """Gaps that held an evaluation or a save are no step times; they are events all the same."""
@@ -20,7 +20,7 @@ BOUNDS_S: Final = tuple(0.01 * 2**k for k in range(17))
 
 
 class StepStatistics:
-    """Takes the events of one writer in order; at most some 130 KB at any length.
+    """Takes the events of one writer in order; at most some 95 KB at any length.
 
     Single steps and intervals are held apart. The summary speaks of single steps; only where a
     run logs intervals and nothing else it speaks of those, and says how many steps each holds.

@@ -11,7 +11,7 @@ from collections.abc import Callable, MutableMapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from pfid.adapters.clocks import SystemClock
+from pfid.adapters.clocks import SystemClock, booted_at_s
 from pfid.adapters.control_server import ControlServer
 from pfid.adapters.inbox import Inbox
 from pfid.adapters.memory_room import MemoryRooms
@@ -252,6 +252,7 @@ def build(place: Place, config: Config, environ: MutableMapping[str, str]) -> Da
         post=post,
         machine_id=processes.machine_id,
         boot_id=processes.boot_id,
+        booted_at_s=booted_at_s(),
         config=config,
         gpus=gpu_box(config, None if place.history is None else place.history.parent),
         embedded=embedded,

@@ -68,6 +68,7 @@ def run_json(view: RunView) -> dict[str, Any]:
         "baseline": _baseline_json(view.baseline),
         "slowdown": view.slowdown_ratio,
         "optimizers": list(view.optimizers),
+        "files_left_out": view.files_left_out,
         "achieved": view.achieved,
         "resources": view.resources,
     }

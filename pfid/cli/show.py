@@ -129,6 +129,8 @@ def _step_facts(view: RunView) -> Iterable[tuple[str, str]]:
             yield "first step", f"{s.first_s:.4g} s, not counted above"
     if view.optimizers:
         yield "steps of", f"{', '.join(view.optimizers)} (reported from inside)"
+    if view.files_left_out:
+        yield "not followed", f"{view.files_left_out} of its files: a run has too many"
     yield from achieved_facts(view.achieved)
     if view.baseline is not None:
         b = view.baseline

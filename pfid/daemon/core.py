@@ -19,7 +19,7 @@ from pfid.domain.verdict import Entity, EntityKind
 from pfid.spec.check import AnyCheck
 from pfid.spec.ports.gates import GateFacts
 from pfid.wire.plugins import CheckInfo
-from pfid.wire.stored import Change, PutEvent, StoredEvent, pack
+from pfid.wire.stored import Change, PutEvent, StoredEvent, UnreadRun, pack
 
 BOX_SUBJECT: Final = "box"
 DISK: Final = "disk"
@@ -90,6 +90,7 @@ class Core:
         post: puts a message into the loop's own inbox; for answers of other threads.
         machine_id: of this machine.
         boot_id: of this boot.
+        booted_at_s: wall time of it.
         config: in force.
         checks: likewise.
         embedded: whether this is one run's own engine, not the box's daemon.
@@ -97,6 +98,7 @@ class Core:
         version: likewise.
         metrics_url: told to whoever registers.
         event_id: of the last event.
+        unread: living runs whose stored row cannot be read and that nobody has registered again.
         changes: to be committed at the end of this turn, together.
         runs: living ones, and those that ended a short while ago.
         members: every process that is held, by token.
@@ -119,6 +121,7 @@ class Core:
     post: Callable[[Message], None]
     machine_id: str
     boot_id: str
+    booted_at_s: float = 0.0
     config: Config = field(default_factory=Config)
     checks: Checks = field(default_factory=Checks)
     embedded: bool = False
@@ -142,6 +145,7 @@ class Core:
     reader_generation: int = 0
     store_problem: str = ""
     state_unread: tuple[str, ...] = ()
+    unread: dict[str, UnreadRun] = field(default_factory=dict)
     plugin_errors: dict[str, dict[str, int]] = field(default_factory=dict)
     plugin_worker_ends: dict[str, int] = field(default_factory=dict)
     detection_s: dict[str, float] = field(default_factory=dict)

@@ -228,6 +228,7 @@ def run_body(run: TrackedRun) -> RunBody:
         regime=run.regime_while_alive,
         final=run.final,
         gpus=gpu_pasts(run) if run.final else (),
+        files_left_out=run.files_left_out,
     )
 
 

@@ -110,6 +110,7 @@ class Publishing:
             recent_step_s=tuple(recent),
             achieved=achieved_of(run, self._core.monotonic_s()),
             optimizers=() if inside is None else inside.optimizers,
+            files_left_out=run.files_left_out,
             synthetic=run.synthetic,
         )
 

@@ -14,6 +14,7 @@ from pfid.daemon.core import Core
 from pfid.daemon.handed import stored_name
 from pfid.daemon.judging import Judging
 from pfid.daemon.messages import ReaderEnded, ReaderTold
+from pfid.daemon.stream_memory import STREAMS_MAX, spare
 from pfid.daemon.tracked import Stream, TrackedRun
 from pfid.domain.step import StepEvent
 from pfid.policy import leading_writer, log_facts, progress
@@ -53,8 +54,12 @@ class Reading:
         self._hung: dict[int, int] = {}
         self._crashed: dict[int, int] = {}
 
-    def open(self, run: TrackedRun, kind: StreamKind, fd: int, handed: HandedLog) -> Stream:
-        """Follow a descriptor, which becomes ours."""
+    def open(self, run: TrackedRun, kind: StreamKind, fd: int, handed: HandedLog) -> Stream | None:
+        """Follow a descriptor, which becomes ours; None if the run has too many already."""
+        if len(run.streams) >= STREAMS_MAX:
+            CLOSER.close(fd)
+            self._leave_out(run)
+            return None
         stream = Stream(
             number=self._core.stream_number(),
             ordinal=max((s.ordinal for s in run.streams), default=-1) + 1,
@@ -71,6 +76,15 @@ class Reading:
         self.follow(stream)
         return stream
 
+    def _leave_out(self, run: TrackedRun) -> None:
+        run.files_left_out += 1
+        run.changed()
+        self._core.touch(run)
+        if run.files_left_out == 1:
+            self._core.ports.log.say(
+                "warning", "a run has more files than are followed", run=run.run_id, max=STREAMS_MAX
+            )
+
     def follow(self, stream: Stream) -> None:
         """Give the stream to the reader, from where it stands."""
         if stream.fd is None or stream.finished:
@@ -84,7 +98,9 @@ class Reading:
             size_at_start=stream.size_at_start,
             resume_at=stream.offset,
             parser_state=stream.parser_state,
-            facts=stream.facts if stream.kind is StreamKind.STEPS else None,
+            facts=stream.facts
+            if stream.kind is StreamKind.STEPS or stream.parser_state is None
+            else None,
             other_file=stream.other_file,
         )
         stream.following = self._send(order, (stream.fd,))
@@ -220,6 +236,7 @@ class Reading:
         stream.other_file = False
         if stream.replaced:
             self._past(run, stream)
+        self._spare(run)
         stream.dirty = True
         run.steps_dirty = True
         now_s = self._core.monotonic_s()
@@ -233,6 +250,13 @@ class Reading:
             run.last_progress_at_s = self._core.now_s()
         self._judging.poke(run, ("log", "steps") if first else ())
         self._core.snapshot_stale = True
+
+    def _spare(self, run: TrackedRun) -> None:
+        if spare(run.streams) and not run.spared:
+            run.spared = True
+            self._core.ports.log.say(
+                "warning", "a run's logs take too much to remember", run=run.run_id
+            )
 
     def _step(self, run: TrackedRun, stream: Stream, event: StepEvent, now_s: float) -> None:
         if stream.kind is StreamKind.STEPS:

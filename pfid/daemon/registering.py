@@ -6,6 +6,7 @@ believed where nothing can be read any more. A registration is acknowledged once
 
 from typing import Final
 
+from pfid.daemon import unread
 from pfid.daemon.baselines import left_behind
 from pfid.daemon.core import EARLIER, Core
 from pfid.daemon.deaths import Deaths
@@ -69,6 +70,7 @@ class Registering:
         within_quota(self._core, uid, 1 + len(handed.files), asked)
         tracked = self._tracked(request, who, uid, asked)
         self._take_process(tracked, who, handed)
+        unread.registered(self._core, tracked.run)
         self._core.runs[tracked.run_id] = tracked
         self._take_files(tracked, handed)
         self._begin(tracked)
@@ -84,7 +86,8 @@ class Registering:
     def _tracked(self, request: Register, who: Identified, uid: int, asked: Asked) -> TrackedRun:
         run = self._run(request, who, uid)
         twin = self._core.by_pid.get(run.identity.pid)
-        if twin is not None and twin.is_root and twin.start_ticks == run.identity.start_ticks:
+        alike = twin is not None and twin.start_ticks == run.identity.start_ticks
+        if twin is not None and twin.is_root and alike and self._lives(twin.run_id):
             raise RefusalError("bad_request", f"the process is watched already, as {twin.run_id}")
         now_s = self._core.monotonic_s()
         wrapper = run.source is RunSource.WRAPPER
@@ -100,6 +103,11 @@ class Registering:
             launcher_pid=asked.pid if wrapper and asked.pid > 1 else None,
             progress=progress.begin(now_s - age_s if wrapper else now_s),
         )
+
+    def _lives(self, run_id: RunId) -> bool:
+        """Whether its process was not seen to die; a pid can come again within one tick."""
+        run = self._core.runs.get(run_id)
+        return run is not None and run.died_at_s is None
 
     def _run(self, request: Register, who: Identified, uid: int) -> Run:
         try:
@@ -156,7 +164,8 @@ class Registering:
         while handed.files:
             kind, fd, said = handed.files.pop(0)
             stream = self._reading.open(run, kind, fd, said)
-            self._keep(run, str(stream.ordinal), fd)
+            if stream is not None:
+                self._keep(run, str(stream.ordinal), fd)
 
     def _keep(self, run: TrackedRun, part: str, fd: int) -> None:
         """Have the service manager keep a descriptor, so that a restart loses nothing."""

@@ -22,6 +22,7 @@ from pfid.daemon.messages import Died
 from pfid.daemon.reading import Reading
 from pfid.daemon.tracked import Judged, Member, Stream, TrackedRun, Usage
 from pfid.daemon.trees import Trees
+from pfid.daemon.unread import as_stored
 from pfid.domain.errors import StateError
 from pfid.domain.names import RunId
 from pfid.domain.run import EndKind
@@ -29,10 +30,12 @@ from pfid.policy import progress
 from pfid.policy.hysteresis import Settling
 from pfid.policy.views import verdict_view
 from pfid.wire.packed_facts import pack_facts
-from pfid.wire.stored import GpuBody, StoredEvent, StoredRun, unpack
+from pfid.wire.stored import EndRun, GpuBody, StoredEvent, StoredRun, UnreadRun, unpack
 
 UNREAD_MAX: Final = 100
 """Things of the stored state that could not be read are shown one by one; the log has all."""
+BOOT_SLACK_S: Final = 60.0
+"""The clock may have been set meanwhile: only what began clearly before the boot did."""
 LAUNCHER_GRACE_S: Final = 3.0
 """A launcher has so long to register again before its run ended unobserved."""
 CATCH_UP_S: Final = 3.0
@@ -68,8 +71,13 @@ class RestoredState(Protocol):
         ...
 
     @property
+    def unread(self) -> tuple[UnreadRun, ...]:
+        """Living runs whose row could not be read."""
+        ...
+
+    @property
     def problems(self) -> tuple[str, ...]:
-        """Rows that could not be read."""
+        """What else could not be read."""
         ...
 
 
@@ -111,7 +119,7 @@ class Resuming:
         for event in state.events:
             core.remember(event)
         self._on_disk(state.last_event_id)
-        for problem in state.problems:
+        for problem in (*state.problems, *(one.problem for one in state.unread)):
             core.ports.log.say("error", "stored state unreadable", problem=problem)
             core.sampled(DISK, error=True)
         core.state_unread = tuple(state.problems)[:UNREAD_MAX]
@@ -121,10 +129,29 @@ class Resuming:
         kept = _by_run(passed)
         for stored in state.runs:
             self._run(stored, kept.pop(stored.body.run.run_id, {}))
+        for unread in state.unread:
+            self._unread(unread, kept)
         for run_id, parts in kept.items():
             for part, fd in parts.items():
                 os.close(fd)
                 core.ports.notify.drop(stored_name(run_id, part))
+
+    def _unread(self, unread: UnreadRun, kept: dict[str, dict[str, int]]) -> None:
+        """Go on by the pidfd that was kept; without one, somebody has to register the run."""
+        core = self._core
+        if unread.started_at_s < core.booted_at_s - BOOT_SLACK_S:
+            core.changes.append(EndRun(run_id=unread.run_id))
+            core.state_unread = (*core.state_unread, f"{unread.problem} (lost with the host)")
+            return
+        pidfd = kept.get(unread.run_id, {}).get("p")
+        who = None if pidfd is None else core.ports.processes.identify(pidfd)
+        if who is None or who.identity is None:
+            core.unread[unread.run_id] = unread
+            return
+        stored = as_stored(core, unread, who.identity)
+        self._run(stored, kept.pop(unread.run_id))
+        core.touch(core.runs[stored.body.run.run_id])
+        core.ports.log.say("warning", "run taken up by its columns", run=unread.run_id)
 
     def _box(self, stored: Mapping[str, bytes]) -> None:
         for check in self._core.checks.box:
@@ -174,6 +201,7 @@ class Resuming:
             regime_while_alive=body.regime,
             left=body.left,
             handed=body.handed,
+            files_left_out=body.files_left_out,
             earlier=body.handed,
             founders=dict.fromkeys(body.founders),
             last_progress_at_s=body.last_progress_at_s,

@@ -160,6 +160,8 @@ class TrackedRun:
         earlier: what is known to have been left by earlier runs of its name and fingerprint.
         handed: what its launcher said of them.
         left: what it leaves itself, as last told.
+        files_left_out: that were handed over and are not followed: there are too many.
+        spared: whether its files had more to remember than may be kept.
         told: the facts of all its logs, where they are not many; each stream keeps its own, packed.
         regime_while_alive: what was settled of its step times when it died.
     """
@@ -184,6 +186,8 @@ class TrackedRun:
     drained: bool = False
     final: bool = False
     streams: list[Stream] = field(default_factory=list)
+    files_left_out: int = 0
+    spared: bool = False
     told: LogFacts | None = None
     statistics: StepStatistics = field(default_factory=StepStatistics)
     recent: RecentSteps = field(default_factory=RecentSteps)

@@ -71,6 +71,7 @@ class RunView:
         resources: of its tree, None when it could not be read.
         achieved: what its ranks get done in a second; None where no step says so.
         optimizers: what steps, where that is reported from inside, the first that stepped first.
+        files_left_out: logs and step files that are not followed, because the run has too many.
         recent_step_s: the last step times, oldest first, at most 64, for small plots.
         synthetic: whether a self-test made it; kept out of history and metrics of real runs.
     """
@@ -91,6 +92,7 @@ class RunView:
     recent_step_s: tuple[float, ...] = ()
     achieved: Achieved | None = None
     optimizers: tuple[str, ...] = ()
+    files_left_out: int = 0
     synthetic: bool = False
 
 
@@ -165,6 +167,7 @@ class DaemonHealth:
         store_problem: why state cannot be written, "" while it can.
         state_unread: what of the stored state could not be read at the start; a run among it is
             not watched any more.
+        runs_unread: how many living runs are among it.
         selftest_last_success_s: wall time of the last full success, by leg.
         selftest_detection_s: from fault to verdict, event and metric, the slowest check's, by leg.
         dropped_series: series left out to bound cardinality, by family.
@@ -182,6 +185,7 @@ class DaemonHealth:
     config_ok: bool = True
     store_problem: str = ""
     state_unread: tuple[str, ...] = ()
+    runs_unread: int = 0
     selftest_last_success_s: Mapping[str, float] = field(default_factory=dict)
     selftest_detection_s: Mapping[str, float] = field(default_factory=dict)
     dropped_series: Mapping[str, int] = field(default_factory=dict)

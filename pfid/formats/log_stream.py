@@ -303,6 +303,33 @@ class LogParser:
         }
 
     @classmethod
+    def after(
+        cls,
+        facts: LogFacts,
+        *,
+        regex_dialects: Mapping[str, str] | None = None,
+        jsonl_keys: Mapping[str, Mapping[str, str]] | None = None,
+    ) -> "LogParser":
+        """Go on from the facts alone, with the next line: what was counted is not lost.
+
+        What copies are told by is; lines are counted anew.
+        """
+        parser = cls(
+            size_at_start=facts.bytes_before_run,
+            regex_dialects=regex_dialects,
+            jsonl_keys=jsonl_keys,
+        )
+        cut = parser._cut
+        cut.over_long, cut.at_beginning = True, False
+        cut.nul_prefix_bytes = facts.nul_prefix_bytes
+        parser._bytes_read, parser._truncations = facts.bytes_read, facts.truncations
+        parser._losses.extend(facts.losses)
+        parser._dialects = Counter(facts.dialects)
+        parser._markers = MarkerLog.of(facts.markers)
+        parser._tracker = Tracker.after(facts)
+        return parser
+
+    @classmethod
     def restore(
         cls,
         state: Mapping[str, Any],

@@ -1,5 +1,6 @@
 """Markers of one log, counted."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -18,6 +19,13 @@ class MarkerLog:
     def __init__(self) -> None:
         """Start with none."""
         self._seen: dict[Marker, MarkerSeen] = {}
+
+    @classmethod
+    def of(cls, seen: Mapping[Marker, MarkerSeen]) -> "MarkerLog":
+        """Go on from what was counted."""
+        log = cls()
+        log._seen.update(seen)
+        return log
 
     def add(
         self, sighting: Sighting, text: bytes, line: int, at_s: float | None, step: int | None

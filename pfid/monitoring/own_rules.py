@@ -172,6 +172,17 @@ OWN: Final = Group(
             " file system answered.",
         ),
         Alert(
+            name="PfidRunsUnread",
+            expr="pfid_runs_unread > 0",
+            for_s=60,
+            severity="critical",
+            summary="Runs are not watched: what was stored of them cannot be read.",
+            description="{{ $value }} runs on {{ $labels.instance }} could not be taken up again"
+            " when pfid was started.",
+            runbook="`pfid status` names them; a living launcher registers its run again by"
+            " itself, for any other `pfid attach PID --name NAME` does. Then this ends.",
+        ),
+        Alert(
             name="PfidPluginErrors",
             expr=risen("pfid_plugin_errors_total", WINDOW_S),
             for_s=60,

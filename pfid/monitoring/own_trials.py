@@ -153,6 +153,7 @@ OF_PFID: Final[Mapping[str, Trial]] = {
     ),
     "PfidConfigReloadFailed": level("pfid_config_last_reload_successful", 0, 1),
     "PfidStateNotWritable": level("pfid_store_writable", 0, 1),
+    "PfidRunsUnread": level("pfid_runs_unread", 1, 0),
     "PfidPluginErrors": counter("pfid_plugin_errors_total", plugin="p", hook="pfid_checks"),
     "PfidPluginWorkerEnds": counter(
         "pfid_plugin_worker_ends_total", WORKER_ENDS, WORKER_WINDOW_S, cause="crashed"

@@ -46,6 +46,12 @@ def without_place(facts: LogFacts) -> LogFacts:
     return replace(facts, moved=False, losses=())
 
 
+def counted_alone(facts: LogFacts) -> LogFacts:
+    """What counts, without words of the log and with the newest losses only."""
+    markers = {marker: replace(seen, line="") for marker, seen in facts.markers.items()}
+    return replace(facts, markers=markers, losses=facts.losses[-NEWEST:])
+
+
 def _markers(facts: tuple[LogFacts, ...]) -> dict[Marker, MarkerSeen]:
     found: dict[Marker, MarkerSeen] = {}
     for part in facts:

@@ -61,7 +61,8 @@ class Follow(_Order, tag="follow", frozen=True, kw_only=True):
         resume_at: offset to go on from after a restart; None for a new stream.
         parser_state: what the reader last reported for this stream, None for a new one; plain data
             where an earlier version reported it.
-        facts: likewise; of a step file they are part of its state, which is kept once.
+        facts: likewise; of a step file they are part of its state, which is kept once. Without a
+            state they are all that is known: the reader goes on with the next line.
         uid: whose run it is; ``Configure.bytes_per_s`` counts by it.
         other_file: ``resume_at`` and ``parser_state`` are of the file whose place this one took: it
             is read from its start, unless it begins as that one did up to there.

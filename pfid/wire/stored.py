@@ -57,6 +57,7 @@ class RunBody(_Body, frozen=True, kw_only=True):
         handed: what its launcher said of earlier runs.
         regime: what was settled of its step times when it died.
         gpus: what the GPUs it was on did, once that is settled; before, it stands with the steps.
+        files_left_out: files that were handed over and not followed.
     """
 
     run: Run
@@ -77,6 +78,7 @@ class RunBody(_Body, frozen=True, kw_only=True):
     handed: tuple[EarlierRun, ...] = ()
     regime: Outcome | None = None
     gpus: tuple[GpuPast, ...] = ()
+    files_left_out: int = 0
 
 
 class StreamBody(_Body, frozen=True, kw_only=True):
@@ -190,6 +192,12 @@ class DropStreams(_Body, frozen=True, kw_only=True):
     run_id: str
 
 
+class EndRun(_Body, frozen=True, kw_only=True):
+    """A run whose row cannot be read is over, nobody knows since when; retention takes it."""
+
+    run_id: str
+
+
 class Expire(_Body, frozen=True, kw_only=True):
     """Retention: forget what is older, both in wall time."""
 
@@ -198,7 +206,16 @@ class Expire(_Body, frozen=True, kw_only=True):
 
 
 Change = (
-    PutRun | PutStream | PutSteps | PutSettling | PutEvent | PutGpu | DropStreams | DropGpu | Expire
+    PutRun
+    | PutStream
+    | PutSteps
+    | PutSettling
+    | PutEvent
+    | PutGpu
+    | DropStreams
+    | DropGpu
+    | EndRun
+    | Expire
 )
 
 
@@ -208,6 +225,24 @@ class StoredRun(_Body, frozen=True, kw_only=True):
     body: RunBody
     streams: dict[int, StreamBody]
     steps: StepsBody | None
+
+
+class UnreadRun(_Body, frozen=True, kw_only=True):
+    """A run that lived when it was written and whose row cannot be read.
+
+    Attributes:
+        problem: why not.
+    """
+
+    run_id: str
+    name: str
+    fingerprint: str
+    uid: int
+    synthetic: bool
+    started_at_s: float
+    streams: dict[int, StreamBody]
+    steps: StepsBody | None
+    problem: str
 
 
 class StoredEvent(_Body, frozen=True, kw_only=True):

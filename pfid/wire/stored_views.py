@@ -24,6 +24,7 @@ def run_view(body: RunBody, kept: StepsBody | None) -> RunView:
         recent_step_s=() if kept is None else _recent_s(kept),
         achieved=None if kept is None else kept.achieved,
         optimizers=() if kept is None else kept.optimizers,
+        files_left_out=body.files_left_out,
         synthetic=body.synthetic,
     )
 

@@ -88,6 +88,15 @@ class StepsText:
         return text
 
     @classmethod
+    def after(cls, facts: LogFacts) -> Self:
+        """Go on from the facts alone, with the next line.
+
+        Raises:
+            ValueError: if they are not those of a step file.
+        """
+        return cls.restore([None, b"", True, 0, 0, None], facts)
+
+    @classmethod
     def _of_an_earlier_version(cls, state: dict[str, Any]) -> Self:
         text = cls(state["begins_at"])
         text._bytes_read = state["bytes_read"]

@@ -24,6 +24,9 @@ RELOADED: Final = Spec(
     "pfid_config_last_reload_success_timestamp_seconds", GAUGE, "Last configuration taken."
 )
 STORE: Final = Spec("pfid_store_writable", GAUGE, "0 while state cannot be written to disk.")
+UNREAD: Final = Spec(
+    "pfid_runs_unread", GAUGE, "Living runs whose stored state cannot be read: nobody watches them."
+)
 SAMPLED: Final = Spec(
     "pfid_sampler_last_success_timestamp_seconds", GAUGE, "Last time a source of facts answered."
 )
@@ -83,6 +86,7 @@ def _loop(health: DaemonHealth) -> Iterator[Family]:
         (RELOAD_OK, health.config_ok),
         (RELOADED, health.config_loaded_s),
         (STORE, not health.store_problem),
+        (UNREAD, health.runs_unread),
     )
     for spec, value in values:
         family = Family(spec)

@@ -137,8 +137,9 @@ def test_a_row_that_cannot_be_read_is_named_and_the_others_are_there(file, told)
     again = Store(file, told.events)
     found = again.restored(ended_after_s=0.0, events_max=10)
     assert [r.body.run.run_id for r in found.runs] == [CONTROL_RUN.run_id]
-    assert len(found.problems) == 1
-    assert "bad" in found.problems[0]
+    [unread] = found.unread
+    assert (unread.run_id, found.problems) == ("bad", ())
+    assert "cannot be read" in unread.problem
     again.close()
 
 

@@ -30,8 +30,7 @@ def test_a_corrupt_state_file_is_moved_aside_and_said(idle_box):
 def test_a_stored_run_that_cannot_be_read_is_said_by_status_and_counted(box):
     assert isinstance(box.register(box.child().pid, "lost"), Registered)
     box.kill()
-    with closing(sqlite3.connect(box.state / "pfid.sqlite")) as db, db:
-        db.execute("UPDATE runs SET body = ?", (b"\xc1 nothing that was stored",))
+    _spoil(box, "lost")
     box.start()
     said = subprocess.run(
         [sys.executable, "-P", "-m", "pfid", "status"],
@@ -47,6 +46,54 @@ def test_a_stored_run_that_cannot_be_read_is_said_by_status_and_counted(box):
     snapshot = box.ask(GetSnapshot()).snapshot
     [disk] = [source for source in snapshot["samplers"] if source["name"] == "disk"]
     assert disk["errors"] == 1
+    assert snapshot["health"]["runs_unread"] == 1
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("again", ["lost", "lost-again"])
+def test_a_run_that_cannot_be_read_is_unwatched_no_longer_once_it_is_registered_again(
+    box, tmp_path, again
+):
+    log = tmp_path / "train.log"
+    log.write_text("".join(f'{{"step": {n}, "seconds": 1.0}}\n' for n in range(9)))
+    child = box.child()
+    assert isinstance(box.register(child.pid, "lost", [log], name="train"), Registered)
+    box.until("steps are read", lambda: box.run("lost")["run"]["steps_total"] == 9)
+    box.kill()
+    _spoil(box, "lost")
+    box.start()
+    assert box.ask(GetSnapshot()).snapshot["health"]["runs_unread"] == 1
+    assert isinstance(box.register(child.pid, again, [log], name="train"), Registered)
+    box.until("the steps are read", lambda: box.run(again)["run"]["steps_total"] == 9)
+    for _ in range(2):
+        health = box.ask(GetSnapshot()).snapshot["health"]
+        assert (health["runs_unread"], health["state_unread"]) == (0, [])
+        box.kill()
+        box.start()
+    assert box.run(again)["run"]["end"] is None
+
+
+def test_a_run_that_cannot_be_read_and_began_before_the_boot_was_lost_with_the_host(box):
+    assert isinstance(box.register(box.child().pid, "lost"), Registered)
+    box.kill()
+    _spoil(box, "lost")
+    with closing(sqlite3.connect(box.state / "pfid.sqlite")) as db, db:
+        db.execute("UPDATE runs SET started_at_s = 1e9")
+    box.start()
+    health = box.ask(GetSnapshot()).snapshot["health"]
+    assert health["runs_unread"] == 0
+    assert "lost with the host" in health["state_unread"][0]
+    box.kill()
+    box.start()
+    assert box.ask(GetSnapshot()).snapshot["health"]["state_unread"] == []
+
+
+def _spoil(box, run_id):
+    with closing(sqlite3.connect(box.state / "pfid.sqlite")) as db, db:
+        found = db.execute(
+            "UPDATE runs SET body = ? WHERE run_id = ?", (b"\xc1 nothing that was stored", run_id)
+        )
+        assert found.rowcount == 1, "the fault was delivered"
 
 
 @pytest.mark.full

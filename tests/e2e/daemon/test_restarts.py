@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from pfid.domain.errors import ControlError
-from pfid.wire.control import Ended, HandedLog, HandOver, Register, Registered, Role
+from pfid.wire.control import Ended, GetSnapshot, HandedLog, HandOver, Register, Registered, Role
 
 
 def test_a_living_run_is_found_again_by_its_identity(box):
@@ -240,6 +240,38 @@ def test_descriptors_in_the_managers_store_give_back_status_and_log(idle_box, st
     assert (end["kind"], end["exit_code"]) == ("exited", 7)
     box.until("the last step is read", lambda: box.run("kept")["run"]["steps_total"] == 3)
     box.until("nothing is kept any more", lambda: not store.kept)
+
+
+def test_a_run_whose_row_cannot_be_read_goes_on_by_the_descriptors_that_were_kept(
+    idle_box, store, tmp_path
+):
+    import sqlite3
+
+    box = idle_box
+    box.start()
+    log = tmp_path / "train.log"
+    log.write_text('{"step": 1, "seconds": 1.0}\n{"step": 2, "seconds": 1.0}\n')
+    child = box.child("sh", "-c", "read x; exit 7", stdin=-1)
+    box.register(child.pid, "kept", [log])
+    box.until("both are kept", lambda: {n for n, _ in store.kept} == {"kept.p", "kept.0"})
+    box.until("steps are read", lambda: box.run("kept")["run"]["steps_total"] == 2)
+    box.kill(signal.SIGTERM)
+    with sqlite3.connect(box.state / "pfid.sqlite") as db:
+        spoiled = db.execute("UPDATE runs SET body = ?", (b"\xc1",)).rowcount
+    db.close()
+    assert spoiled == 1, "the fault was delivered"
+    with log.open("a") as out:
+        out.write('{"step": 3, "seconds": 1.0}\n')
+    passed = [fd for _, fd in store.kept]
+    names = ":".join(name for name, _ in store.kept)
+    box.environ |= {"LISTEN_FDS": str(len(passed)), "LISTEN_FDNAMES": names}
+    _start_with_fds(box, passed)
+    assert box.ask(GetSnapshot()).snapshot["health"]["runs_unread"] == 0
+    box.until("the last step is read", lambda: box.run("kept")["run"]["steps_total"] == 3)
+    assert box.run("kept")["run"]["run"]["identity"]["pid"] == child.pid
+    child.communicate(b"go\n")
+    end = box.until("its end is said", lambda: box.end("kept"))
+    assert (end["kind"], end["exit_code"]) == ("exited", 7)
 
 
 def _start_with_fds(box, fds) -> None:

@@ -72,6 +72,26 @@ def test_the_state_of_a_hostile_log_is_bounded(hostile):
     assert len(parser.series()) >= 1 or hostile is bars_of_many_names, "the fault was delivered"
 
 
+def test_without_a_state_what_was_counted_goes_on_from_the_facts():
+    before = LogParser()
+    before.feed(
+        b'{"step": 10, "elapsed": 5000.0, "loss": 1.0}\nTraceback (most recent call last):\n'
+        b'{"step": 1, "elapsed": 2.0, "loss": NaN}\n{"step": 2, "elap'
+    )
+    facts = before.facts()
+    again = LogParser.after(facts)
+    assert repr(again.facts()) == repr(facts)
+    events = again.feed(
+        b'sed": 4.0}\n{"step": 40, "elapsed": 200.0}\n{"step": 41, "elapsed": 206.0}\n'
+    )
+    assert [(event.index, event.seconds) for event in events] == [(40, None), (41, 6.0)]
+    told = again.facts()
+    assert (told.rewinds, told.writers) == (facts.rewinds, facts.writers) == (1, 1)
+    assert told.bytes_read > facts.bytes_read
+    later = LogParser.restore(msgspec.msgpack.decode(msgspec.msgpack.encode(again.state())))
+    assert repr(later.facts()) == repr(told)
+
+
 def test_points_are_shared_by_the_series_that_go_on():
     parser = LogParser()
     parser.feed(json_lines_that_go_back_again_and_again())

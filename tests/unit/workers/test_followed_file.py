@@ -407,3 +407,26 @@ def test_a_state_of_an_earlier_version_does_not_know_which_file_it_was(followed:
     other = _successor(followed, lines(1, 5), told=False, state=earlier)
     assert other.catch_up() == [4, 5]
     other.file.close()
+
+
+@pytest.mark.parametrize("kind", StreamKind)
+def test_without_a_state_it_goes_on_from_the_facts_with_the_next_line(
+    tmp_path: Path, kind: StreamKind
+) -> None:
+    path = tmp_path / "text"
+    path.write_bytes(lines(1, 40) + b'{"step":41,"sec')
+    before = Followed(path, Follow(stream=1, kind=kind))
+    assert before.catch_up() == list(range(1, 41))
+    [batch] = before.batches
+    before.file.close()
+    order = Follow(
+        stream=1, kind=kind, resume_at=batch.offset, parser_state=None, facts=batch.facts
+    )
+    again = Followed(path, order)
+    again.append(b'onds":0.5}\n' + lines(42, 44))
+    assert again.catch_up() == [42, 43, 44]
+    told = again.batches[0].facts
+    assert told.bytes_read == batch.facts.bytes_read + 11 + len(lines(42, 44))
+    assert told.dialects == batch.facts.dialects
+    assert (told.writers, told.rewinds, told.truncations) == (1, 0, 0)
+    again.file.close()
