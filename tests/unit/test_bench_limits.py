@@ -20,6 +20,11 @@ FOLLOWED = {"mixed": (3.2, [[22.0, 22.5], [22.0, 21.5]]), "bar": (0.2, [[24.0, 2
 STEPS = {"8 living": 900.0, "24 living": 150.0, "56 living": 180.0, "24 more, others over": 130.0}
 CASES: tuple[tuple[str, tuple[Any, ...], dict[str, tuple[Any, ...]]], ...] = (
     ("cli", ({"pfid --help": 100.0},), {"pfid --help": ({"pfid --help": 151.0},)}),
+    (
+        "demo",
+        ({"torch": 41.0, "numpy": 30.0},),
+        {"demo, numpy": ({"numpy": 60.1},), "demo was timed": ({},)},
+    ),
     ("launch", (185.0,), {"pfid run": (251.0,)}),
     (
         "log_follow",

@@ -1,10 +1,14 @@
 """How runs end, seen by a real daemon on real processes."""
 
+import json
 import os
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
+
+import pytest
 
 PARENT_THAT_DOES_NOT_REAP = """
 import os, sys, time
@@ -219,3 +223,72 @@ def test_five_hundred_runs_end_at_once_and_each_is_told_once(box):
 def _processes(box, run_id: str) -> int:
     resources = box.run(run_id)["run"]["resources"]
     return 0 if resources is None else resources["processes"]
+
+
+REUSED = """
+import importlib.util, json, os, signal, subprocess, sys
+from pathlib import Path
+
+folder, place, watched = sys.argv[1:]
+spec = importlib.util.spec_from_file_location("boxes", place)
+boxes = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(boxes)
+box = boxes.Box(Path(folder))
+try:
+    box.start()
+    child = box.child()
+    box.register(child.pid, "first")
+    if watched == "stopped":
+        box.daemon.send_signal(signal.SIGSTOP)
+    elif watched == "killed":
+        box.kill()
+    child.kill()
+    child.wait()
+    Path("/proc/sys/kernel/ns_last_pid").write_text(str(child.pid - 1))
+    stranger = box.child()
+    if watched == "stopped":
+        box.daemon.send_signal(signal.SIGCONT)
+    elif watched == "killed":
+        box.start()
+    first = box.until("the end of the first is said", lambda: box.end("first"))
+    reply = box.register(stranger.pid, "second")
+    assert not hasattr(reply, "message"), reply
+    second = box.end("second")
+    stranger.send_signal(signal.SIGTERM)
+    stranger.wait()
+    ended = box.until("the end of the second is said", lambda: box.end("second"))
+    box.until("it is told", lambda: box.reasons("second"))
+    print(json.dumps({
+        "reused": stranger.pid == child.pid, "first": first, "again": box.end("first"),
+        "taken": type(reply).__name__, "second": second, "ended": ended,
+        "told": box.reasons("first"),
+    }))
+finally:
+    box.close()
+"""
+
+
+@pytest.mark.full
+@pytest.mark.root
+@pytest.mark.parametrize("watched", ["always", "stopped", "killed"])
+def test_a_pid_that_came_again_is_another_process_to_the_daemon(tmp_path, watched):
+    """In a pid namespace of our own the next pid can be chosen: reuse is forced, not awaited."""
+    place = Path(__file__).with_name("conftest.py")
+    done = subprocess.run(
+        [
+            *("unshare", "--pid", "--fork", "--kill-child", "--mount-proc", sys.executable),
+            *("-c", REUSED, tmp_path, place, watched),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    told = json.loads(done.stdout) if done.stdout else pytest.fail(done.stderr)
+    assert told["reused"], "the fault was not delivered"
+    kind = "unobserved" if watched == "killed" else "signaled"
+    assert told["first"]["kind"] == kind
+    assert told["again"] == told["first"], "the end of the other is not its own"
+    assert len([reason for reason in told["told"] if reason != "running"]) <= 1, "told once"
+    assert (told["taken"], told["second"]) == ("Registered", None)
+    assert (told["ended"]["kind"], told["ended"]["signal"]) == ("signaled", signal.SIGTERM)

@@ -124,14 +124,17 @@ def test_a_log_whose_launch_goes_on_is_not_moved_under_it_by_another_name(user):
     log.write_text("of the launch that goes on\n")
     records = user_records(user.environ)
     [held] = records.log_lock_files([str(log)])
+    process = user.spawn("sleep", "60")
     with name_lock(held, 60):
         for command in (
             ("run", "--name", "other", "--log", "shared.log", "--", "true"),
             ("rotate", "shared.log", "--name", "other"),
+            ("attach", str(process.pid), "--name", "other", "--log", "shared.log"),
         ):
             done = user.pfid(*command)
             assert done.returncode != 0
             assert "another launch holds" in done.stderr
+    assert user.records() == []
     assert log.read_text() == "of the launch that goes on\n"
 
 

@@ -40,12 +40,22 @@ def test_a_pid_that_came_again_does_not_block_and_its_owner_is_not_touched(user)
                 pass
         Path("/proc/sys/kernel/ns_last_pid").write_text(str(pid - 1))
         stranger = subprocess.Popen(["sleep", "60"])
+        moved = subprocess.run(pfid + ["rotate", "train.log"], capture_output=True, text=True)
         blocked = subprocess.run(run + ["true"], capture_output=True, text=True)
         stopped = subprocess.run(pfid + ["stop", "train"], capture_output=True, text=True)
         alive = stranger.poll() is None
+        taken = subprocess.run(
+            pfid + ["attach", str(pid), "--name", "train", "--log", "other.log"],
+            capture_output=True, text=True,
+        )
+        again = subprocess.run(run + ["true"], capture_output=True, text=True)
         stranger.kill()
-        print(json.dumps({{"reused": stranger.pid == pid, "code": blocked.returncode,
-                           "said": blocked.stderr, "stop": stopped.returncode, "alive": alive}}))
+        print(json.dumps({{
+            "reused": stranger.pid == pid, "pid": pid, "code": blocked.returncode,
+            "said": blocked.stderr, "stop": stopped.returncode, "alive": alive,
+            "rotated": moved.returncode, "attached": taken.returncode, "then": again.stderr,
+            "refused": again.returncode,
+        }}))
     """)
     done = subprocess.run(
         ["unshare", "--pid", "--fork", "--mount-proc", sys.executable, "-c", script],
@@ -53,7 +63,7 @@ def test_a_pid_that_came_again_does_not_block_and_its_owner_is_not_touched(user)
         env=user.environ,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=120,
         check=False,
     )
     told = json.loads(done.stdout.splitlines()[-1]) if done.stdout else pytest.fail(done.stderr)
@@ -61,6 +71,9 @@ def test_a_pid_that_came_again_does_not_block_and_its_owner_is_not_touched(user)
     assert told["code"] == 0, told["said"]
     assert told["stop"] == 2
     assert told["alive"]
+    assert told["rotated"] == 0
+    assert told["attached"] == 0, "the stranger is a process like any other"
+    assert (told["refused"], f"pid {told['pid']}" in told["then"]) == (125, True)
 
 
 @pytest.mark.full
