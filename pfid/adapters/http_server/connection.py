@@ -15,7 +15,7 @@ from pfid.adapters.http_server.request import (
     head_end,
     parse,
 )
-from pfid.adapters.http_server.response import plain
+from pfid.adapters.http_server.response import plain, response
 from pfid.adapters.http_server.streams import Stream
 
 REQUEST_DEADLINE_S: Final = 5.0
@@ -24,6 +24,7 @@ IDLE_DEADLINE_S: Final = 150.0
 LINGER_S: Final = 2.0
 LINGER_MAX_BYTES: Final = 64 * 1024
 _CHUNK_BYTES: Final = 4096
+UNWELCOME: Final = b"the client's certificate is for none of client_allowed_sans\n"
 
 
 class Stage(Enum):
@@ -34,7 +35,8 @@ class Stage(Enum):
     READING = "reading"
     """A request is on its way, or the first has not begun."""
     LINGERING = "lingering"
-    """The last answer is out; what still comes in is thrown away until the client closes."""
+    """The last answer is out, or why there is none; what still comes in is thrown away until the
+    client closes."""
     IDLE = "idle"
     """At least one request was answered and the next has not begun."""
     WRITING = "writing"
@@ -72,7 +74,7 @@ class Connection:
         except BlockingIOError:
             return False
         except OSError:
-            self._to(Stage.CLOSED, now_s, 0.0)
+            self._linger(now_s, self.stream.refuse)
             return False
         self._to(Stage.READING, now_s, REQUEST_DEADLINE_S)
         return True
@@ -144,6 +146,9 @@ class Connection:
             self._last = True
             return plain(HTTPStatus(error.status), keep_alive=False)
         del self._in[:end]
+        if not self.stream.welcome:
+            self._last = True
+            return response(HTTPStatus.FORBIDDEN, UNWELCOME, keep_alive=False)
         self._last = not request.keep_alive
         return answer(request)
 
@@ -158,14 +163,14 @@ class Connection:
             return
         self._out = memoryview(b"")
         if self._last:
-            self._linger(now_s)
+            self._linger(now_s, self.stream.end)
         else:
             self._to(Stage.IDLE, now_s, IDLE_DEADLINE_S)
 
-    def _linger(self, now_s: float) -> None:
-        """Closing with unread input would reset the connection and could lose the answer."""
+    def _linger(self, now_s: float, end: Callable[[], None]) -> None:
+        """Closing with unread input would reset the connection and could lose what was said."""
         try:
-            self.stream.end()
+            end()
         except OSError:
             self._to(Stage.CLOSED, now_s, 0.0)
         else:

@@ -25,6 +25,11 @@ class Stream(Protocol):
         """Whether the handshake waits for room to write."""
         ...
 
+    @property
+    def welcome(self) -> bool:
+        """Whether who has shaken hands may have any answer but that it may have none."""
+        ...
+
     def recv(self, size: int) -> bytes:
         """Take what came in, b"" at the end."""
         ...
@@ -41,6 +46,10 @@ class Stream(Protocol):
         """Say that nothing more is sent."""
         ...
 
+    def refuse(self) -> None:
+        """Likewise after a handshake that failed; what comes in is only thrown away."""
+        ...
+
     def close(self) -> None:
         """Give the descriptor back."""
         ...
@@ -50,6 +59,7 @@ class PlainStream:
     """A socket as it is."""
 
     wants_to_write = False
+    welcome = True
 
     def __init__(self, sock: socket.socket) -> None:
         """Take a non-blocking socket over."""
@@ -73,3 +83,5 @@ class PlainStream:
     def end(self) -> None:
         """Say that nothing more is sent."""
         self._sock.shutdown(socket.SHUT_WR)
+
+    refuse = end

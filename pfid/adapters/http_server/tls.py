@@ -32,6 +32,8 @@ class TlsStream:
         self._sock = context.wrap_socket(sock, server_side=True, do_handshake_on_connect=False)
         self._sans = sans
         self._over = False
+        self._refused = False
+        self.welcome = True
         self.wants_to_write = False
         self.fileno = self._sock.fileno
         self.close = self._sock.close
@@ -49,12 +51,15 @@ class TlsStream:
             self.wants_to_write = isinstance(error, ssl.SSLWantWriteError)
             raise BlockingIOError from error
         self.wants_to_write = False
-        if self._sans and not self._sans.intersection(_names(self._sock.getpeercert() or {})):
-            raise PermissionError("the client's certificate is for none of client_allowed_sans")
+        if self._sans:
+            names = _names(self._sock.getpeercert() or {})
+            self.welcome = not self._sans.isdisjoint(names)
         return True
 
     def recv(self, size: int) -> bytes:
         """Take what came in; after the end of our side whatever is left, undecrypted."""
+        if self._refused:
+            return socket.socket.recv(self._sock, size)
         try:
             return self._sock.recv(size)
         except _LATER as error:
@@ -70,6 +75,11 @@ class TlsStream:
             return self._sock.send(data)
         except _LATER as error:
             raise BlockingIOError from error
+
+    def refuse(self) -> None:
+        """End our side after a handshake that failed; OpenSSL has told the client why."""
+        self._refused = self._over = True
+        self._sock.shutdown(socket.SHUT_WR)
 
     def end(self) -> None:
         """Tell the client that this was all, in TLS and in TCP."""

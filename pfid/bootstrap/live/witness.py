@@ -4,6 +4,7 @@ import time
 import urllib.error
 import urllib.request
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Final
 
 from pfid.adapters.control_client import ControlClient
@@ -130,8 +131,8 @@ def refuses_us(url: str) -> bool:
     """Whether a page behind TLS turns us away, as one does that wants a client's certificate."""
     try:
         fetched(url)
-    except urllib.error.HTTPError:
-        return False
+    except urllib.error.HTTPError as error:
+        return url.startswith("https:") and error.code == HTTPStatus.FORBIDDEN
     except OSError:
         return url.startswith("https:")
     return False

@@ -2,6 +2,7 @@
 
 import contextlib
 import http.client
+import select
 import shutil
 import socket
 import ssl
@@ -219,6 +220,46 @@ def test_a_certificate_of_another_authority_is_refused(serve, files, kind):
     issue(files, "stranger", by="other")
     asked = config(files, client_auth_type=kind, client_ca_file=str(files / "ca.pem"))
     assert get(serve(secure=Certificates(asked)), trusting(files, "stranger")) is None
+
+
+REFUSED = {
+    "no certificate": (None, "CERTIFICATE_REQUIRED"),
+    "another authority's": ("stranger", "UNKNOWN_CA"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_whoever_is_refused_is_told_why_by_tls_and_not_reset(serve, files, silent, case):
+    """Also a client that goes on speaking, as one of TLS 1.3 does: to it all seems well."""
+    who, why = REFUSED[case]
+    issue(files, "stranger", by="other")
+    sock = silent(serve(secure=Certificates(both_sides(files))))
+    with trusting(files, who).wrap_socket(sock, server_hostname="127.0.0.1") as client:
+        over = select.poll()
+        over.register(client, select.POLLRDHUP)
+        assert over.poll(60_000), "the server has not ended its side"
+        for _ in range(2):
+            client.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
+        with pytest.raises(ssl.SSLError, match=why):
+            client.recv(65536)
+
+
+@pytest.mark.parametrize("who", ["stranger", None])
+def test_whose_name_is_not_allowed_is_told_so_and_given_nothing(serve, files, silent, who):
+    given = {"client_auth_type": "VerifyClientCertIfGiven", "client_ca_file": f"{files}/ca.pem"}
+    asked = config(files, **given, client_allowed_sans=["prometheus"])
+    server = serve(secure=Certificates(asked))
+    with trusting(files, who).wrap_socket(silent(server), server_hostname="127.0.0.1") as client:
+        client.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n" * 2)
+        said = b""
+        while chunk := client.recv(65536):
+            said += chunk
+    assert said.startswith(b"HTTP/1.1 403 Forbidden\r\n")
+    assert said.count(b"HTTP/1.1") == 1
+    assert b"client_allowed_sans" in said
+    assert b"pfid_x" not in said
+    assert server.scrapes == 0
+    assert refuses_us(server.url)
 
 
 def test_only_certificates_for_an_allowed_name_are_let_in(serve, files):
