@@ -13,7 +13,8 @@ from pfid.cli.entry import COMMANDS
 from pfid.config.load import loads
 from pfid.config.model import CheckOptions, Config
 
-README = Path(__file__).parents[1] / "README.md"
+ROOT = Path(__file__).parents[1]
+README = ROOT / "README.md"
 GROUPS = ("checks", "collector", "gates", "gpus", "live", "own", "runs", "steps")
 
 
@@ -135,3 +136,12 @@ def test_every_module_of_the_page_is_looked_at():
         if path.stem != "family" and " Spec(" in path.read_text()
     }
     assert with_specs == set(GROUPS)
+
+
+def test_nothing_says_to_install_pfid_out_of_an_index_where_the_name_is_a_strangers():
+    texts = [README, *(ROOT / "systemd").iterdir(), *ROOT.glob("*/README.md")]
+    texts += [file for part in ("pfid", "plugins") for file in (ROOT / part).rglob("*.py")]
+    told = re.compile(r"pip3? install[^\n`]*?[\s'\"]pfid\b(?!'s)|\bpfid\[")
+    for said in ("/opt/bin/pip install -U pfid", "pip install 'pfid[report]'"):
+        assert told.search(said)
+    assert not [str(file) for file in texts if told.search(file.read_text())]

@@ -16,6 +16,7 @@ from pfid.analysis.length_values import (
     Fields,
     LengthsError,
 )
+from pfid.domain.extras import how_to_install
 
 Found = TypeVar("Found")
 STDIN: Final = "-"
@@ -103,7 +104,7 @@ def _arrow_table(stream: io.BufferedReader, head: bytes) -> Any:
         import pyarrow.parquet
     except ImportError as error:
         raise LengthsError(
-            "parquet and Arrow need pyarrow beside pfid: pip install 'pfid[arrow]'"
+            f"parquet and Arrow need pyarrow beside pfid: {how_to_install('arrow')}"
         ) from error
     source = pa.BufferReader(stream.read())
     try:

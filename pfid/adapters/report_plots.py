@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 from pfid.domain.errors import PfidError
+from pfid.domain.extras import how_to_install
 from pfid.formats.html.markup import Markup, el
 from pfid.formats.html.plots import thinned, used_buckets
 
@@ -74,7 +75,7 @@ class ReportPlots:
             import matplotlib as mpl
             from matplotlib.figure import Figure
         except ImportError as error:
-            raise PlotsMissingError(f"pip install 'pfid[{EXTRA}]'") from error
+            raise PlotsMissingError(how_to_install(EXTRA)) from error
         except Exception as error:  # a setting of its own that it does not like
             raise PlotsMissingError(f"matplotlib does not load: {error}") from error
         self._mpl: Any = mpl

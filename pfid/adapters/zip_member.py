@@ -6,6 +6,7 @@ import zlib
 from typing import Any, Final
 
 from pfid.domain.errors import PfidError
+from pfid.domain.extras import how_to_install
 
 EXTRA: Final = "inspect"
 ZSTANDARD: Final = 93
@@ -43,7 +44,7 @@ def _zstandard(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
     try:
         import zstandard
     except ImportError as error:
-        remedy = f"pip install 'pfid[{EXTRA}]', or `inspect log convert --to json`"
+        remedy = f"{how_to_install(EXTRA)}, or `inspect log convert --to json`"
         raise UnpackerMissingError(
             f"{archive.filename}: is packed with Zstandard: {remedy}"
         ) from error

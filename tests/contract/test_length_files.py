@@ -93,5 +93,5 @@ def test_a_pipe(data):
 def test_without_pyarrow_it_is_said_how_to_get_it(tmp_path, monkeypatch):
     path = written(tmp_path / "data.parquet", pa.table({"length": [3]}), "parquet")
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(LengthsError, match=r"pip install 'pfid\[arrow\]'"):
+    with pytest.raises(LengthsError, match=r"pip install '\.\[arrow\]'"):
         load_lengths(str(path), Fields())

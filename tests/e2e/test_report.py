@@ -54,8 +54,8 @@ def test_without_the_plotting_library_small_plots_stand_in_and_that_is_said(plac
     place.environ["PYTHONPATH"] = str(away)
     done = place.pfid("report", run_id)
     assert done.returncode == 0, done.stderr
-    assert "pip install 'pfid[report]'" in done.stderr
-    assert done.stdout.count("pip install &#x27;pfid[report]&#x27;") == 1
+    assert "pip install '.[report]'" in done.stderr
+    assert done.stdout.count("pip install &#x27;.[report]&#x27;") == 1
     assert done.stdout.count("<svg") == 2
     assert f"{STEPS} values in s" in done.stdout
 

@@ -46,7 +46,8 @@ def command(
 
     Identity, distribution and timeline of its step times, its GPUs, verdicts with evidence, and
     what proves the checks. Nothing in it is loaded from elsewhere. RUN is as for `pfid show`.
-    Plots with axes need matplotlib (`pip install 'pfid[report]'`); without it they are small ones.
+    Plots with axes need matplotlib (`pip install '.[report]'` in pfid's checkout); without it they
+    are small ones.
 
     Exit codes: 0 written, 2 no such run, or it cannot be written, 3 nobody knows any run.
     """

@@ -75,7 +75,7 @@ def shown(steps_s, plots, name="train-llama"):
         steps_s=steps_s,
         whole=bool(steps_s),
         plots=plots,
-        plots_missing="" if isinstance(plots, ReportPlots) else "pip install 'pfid[report]'",
+        plots_missing="" if isinstance(plots, ReportPlots) else "pip install '.[report]'",
     )
 
 
@@ -130,5 +130,5 @@ def test_without_the_library_small_plots_stand_there_and_one_line_says_so(browse
     look(browser, tmp_path, shown(MANY, SmallPlots()), 1600)
     assert browser.value("document.querySelectorAll('svg').length") == 4
     said = browser.value("document.body.innerText")
-    assert said.count("pip install 'pfid[report]'") == 1
+    assert said.count("pip install '.[report]'") == 1
     keep(browser, "report-small.png")

@@ -109,7 +109,7 @@ def test_what_stands_in_a_users_own_settings_changes_nothing(tmp_path):
 
 def test_without_the_library_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(PlotsMissingError, match=r"^pip install 'pfid\[report\]'$"):
+    with pytest.raises(PlotsMissingError, match=r"^pip install '\.\[report\]' in pfid's checkout$"):
         ReportPlots()
 
 

@@ -140,7 +140,7 @@ def test_a_damaged_member_is_a_bad_record_and_the_others_are_read(inspected, tmp
 def test_without_the_unpacker_the_remedy_is_said(inspected, monkeypatch):
     (path,) = (inspected / "eval").glob("*.eval")
     monkeypatch.setitem(sys.modules, "zstandard", None)
-    with pytest.raises(zip_member.UnpackerMissingError, match=r"pip install 'pfid\[inspect\]'"):
+    with pytest.raises(zip_member.UnpackerMissingError, match=r"pip install '\.\[inspect\]'"):
         Reader(how=Records()).read(path, 0)
 
 

@@ -106,8 +106,8 @@ def test_no_step_is_said_one_step_is_a_plot_and_every_step_has_its_distribution(
 
 
 def test_what_larger_plots_would_take_is_said_in_one_line_and_only_then():
-    page = report(shown(plots_missing="pip install 'pfid[report]'"))
-    assert "for larger ones with axes: pip install &#x27;pfid[report]&#x27;." in page
+    page = report(shown(plots_missing="pip install '.[report]'"))
+    assert "for larger ones with axes: pip install &#x27;.[report]&#x27;." in page
     assert "larger" not in report(shown())
 
 
