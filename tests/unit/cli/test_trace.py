@@ -1,5 +1,6 @@
 """``pfid trace``: figures, what must be said beside them, and exit codes."""
 
+import gc
 import gzip
 import json
 from pathlib import Path
@@ -10,6 +11,7 @@ from click.testing import CliRunner
 from pfid.cli import trace_reading
 from pfid.cli.entry import main
 from pfid.cli.trace import command
+from pfid.formats.kernel_names.identity import identify
 
 CASES = Path(__file__).resolve().parents[4] / "shared" / "cases"
 FMHA = "fmha_cutlassF_bf16_aligned_32x128_gmem_sm80"
@@ -391,6 +393,23 @@ def test_members_of_one_gzip_file_are_one_trace(trace):
     raw = path.read_bytes()
     path.write_bytes(gzip.compress(raw[:3000]) + gzip.compress(raw[3000:]))
     assert report(path)[0]["rows"] == 100
+
+
+def test_the_collector_rests_while_rows_are_read_and_only_then(trace, monkeypatch):
+    seen = []
+
+    def identified(key):
+        seen.append(gc.isenabled())
+        if key.name == "broken":
+            raise ZeroDivisionError
+        return identify(key)
+
+    monkeypatch.setattr(trace_reading, "identify", identified)
+    report(trace(row(GEMM, 0, 5)))
+    with pytest.raises(ZeroDivisionError):
+        trace_reading.read_file(str(trace(row("broken", 0, 5))))
+    assert seen == [False, False]
+    assert gc.isenabled()
 
 
 def test_stdin_is_read_through_gzip_too(trace):
