@@ -131,7 +131,7 @@ def _said(*arguments: str) -> str:
 
 
 def _alerts(alertmanager: str, name: str) -> list[Any]:
-    found = _get(f"{alertmanager}/api/v2/alerts?active=true")
+    found = _get(f"{alertmanager}/api/v2/alerts?active=true&inhibited=false&silenced=false")
     return [alert for alert in found if alert["labels"]["alertname"] == name]
 
 
