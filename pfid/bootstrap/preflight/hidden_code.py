@@ -1,6 +1,7 @@
 """Code of a project that neither its commits nor git's list of untracked files hold.
 
-Two kinds: files that git ignores, and what lies behind links that lead out of the commit. Folders
+Files that git ignores, what lies behind links that lead out of the commit, and repositories within
+this one that are none of its submodules: git tells them by their folder alone. Folders
 of them may hold anything (an environment, a data set of a million files), so none is searched: an
 import says where its file would lie, and it is looked whether it does.
 """
@@ -21,6 +22,11 @@ _ENVIRONMENT: Final = ("pyvenv.cfg", "conda-meta")
 def places_of_code(root: Path, entries: Iterable[str]) -> list[str]:
     """Those of git's entries (a folder ends with a slash) that are code, or folders that may be."""
     return [entry for entry in entries if _may_be_code(root, entry)]
+
+
+def repositories_within(root: Path, untracked: Iterable[str]) -> list[str]:
+    """Those of git's untracked entries that are repositories of their own."""
+    return [e for e in untracked if e.endswith("/") and (root / e / ".git").exists()]
 
 
 def leading_out(root: Path, links: Iterable[str], tracked: Collection[str]) -> list[str]:
@@ -92,7 +98,7 @@ def _may_be_code(root: Path, entry: str) -> bool:
         return entry.endswith(".py")
     folder = root / entry
     name = folder.name
-    if not name.isidentifier() or name in LEFT_OUT or (folder / ".git").exists():
+    if not name.isidentifier() or name in LEFT_OUT:
         return False
     if any((folder / mark).exists() for mark in _ENVIRONMENT):
         return False

@@ -12,6 +12,7 @@ from pfid.bootstrap.preflight.hidden_code import (
     imported_from,
     leading_out,
     places_of_code,
+    repositories_within,
 )
 from pfid.bootstrap.preflight.imports import imports_of, is_script
 from pfid.bootstrap.preflight.launched_files import launched_files
@@ -36,7 +37,8 @@ def tree_facts(project: Project) -> TreeFacts:
     begun, known = _names_of(_started(project), root), set(tracked)
     launched = tuple(name for name, inner in begun.items() if not inner and name not in known)
     untracked = [path for path in untracked_files(root, git.untracked) if path.endswith(".py")]
-    outside = places_of_code(root, leading_out(root, links, known))
+    inner = repositories_within(root, git.untracked)
+    outside = places_of_code(root, (*leading_out(root, links, known), *inner))
     hidden = places_of_code(root, _unrecorded(project, root, ignored))
     looks = bool(untracked or outside or hidden)
     code = list(_code(root, tracked, tuple(begun))) if looks else []

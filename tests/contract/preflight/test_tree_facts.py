@@ -290,6 +290,20 @@ def test_code_behind_a_link_that_leads_out_of_the_commit_is_in_no_commit(
     assert imported(repository) == (found,)
 
 
+@pytest.mark.parametrize("ignored", [False, True])
+def test_code_of_a_repository_within_that_is_no_submodule_is_in_no_commit(repository, ignored):
+    repository.write("run.py", "import inner.masks\n")
+    if ignored:
+        repository.write(".gitignore", "/inner/\n")
+    repository.commit()
+    repository.git("init", "--quiet", str(repository.folder / "inner"))
+    repository.write("inner/masks.py", "")
+    repository.write("inner/unused.py", "")
+    facts = tree_facts(repository.project())
+    found = ("inner/masks.py",)
+    assert (facts.imported, facts.ignored) == (((), found) if ignored else (found, ()))
+
+
 def test_a_launched_link_is_what_it_leads_to(beside, tmp_path):
     (tmp_path / "real.py").write_text("")
     (beside.folder / "link.py").symlink_to(tmp_path / "real.py")
