@@ -6,6 +6,7 @@ limit misleads: 285 W is 95 % of one card and 48 % of another. Power is held aga
 card draws on its own dense GEMM, and against the enforced limit only where nobody measured that.
 """
 
+import math
 from dataclasses import replace
 from enum import Enum
 from typing import Final
@@ -50,6 +51,10 @@ def classify(
         achieved_flops_per_s: what the run reports of each card.
         default_limit_w: the card's power limit as nobody has set it, None if it does not tell.
     """
+    if reference is not None and not (_counts(reference.power_w) and _counts(reference.tflops)):
+        reference = None
+    if achieved_flops_per_s is not None and not math.isfinite(achieved_flops_per_s):
+        achieved_flops_per_s = None
     missing = _missing(window, reference, limits)
     if missing is not None:
         return missing
@@ -64,6 +69,11 @@ def classify(
     work = case.work()
     fields = ("tensor_activity",) if work is Work.UNREADABLE else ()
     return replace(case.reading(work), fields=fields)
+
+
+def _counts(measured: float) -> bool:
+    """Whether it can be divided by."""
+    return 0.0 < measured < math.inf
 
 
 def _missing(
@@ -226,7 +236,9 @@ class _Case:
         return (self.window.tensor_activity or 0.0) >= self.limits.tensor_full
 
     def _flops(self) -> _Level:
-        return self._level(self.flops_share)
+        share = self.flops_share
+        absurd = share is not None and share > self.limits.flops_most
+        return self._level(None if absurd else share)
 
     def _tensor_stuck(self) -> bool:
         """A counter that never moved and that no other counter vouches for (dcgm-exporter#662)."""

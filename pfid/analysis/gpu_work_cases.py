@@ -233,6 +233,13 @@ def _edges(limits: WorkLimits) -> Iterator[WorkCase]:
     yield work_case("tensor_just_full_at_low_power", "sensors_disagree", full, about_card=True)
     partly = card(half_w, tensor_activity=limits.tensor_full * 0.99, reference=gemm)
     yield work_case("tensor_not_full_at_low_power", "no_clear_fault", partly)
+    reports = card(reference=gemm, **NO_GPM)
+    for name, share, reason in (
+        ("achieves_what_can_just_be", 0.99, "matmul_bound"),
+        ("achieves_more_than_can_be", 1.01, "tensor_activity_unknown"),
+    ):
+        most = limits.flops_most * gemm.tflops * 1e12
+        yield work_case(name, reason, reports, flops_per_s=most * share)
 
 
 def _window_edges(limits: WorkLimits) -> Iterator[WorkCase]:

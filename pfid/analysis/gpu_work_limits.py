@@ -23,6 +23,8 @@ class WorkLimits:
         tensor_high: tensor activity, or achieved over reference FLOP/s, of matrix multiplication.
         tensor_low: up to which the work is something else (the playbook's run: 27 of 304).
         tensor_full: tensor activity that no card keeps up at half of its own GEMM's power.
+        flops_most: achieved over reference FLOP/s that no run gets out of a card, whatever types it
+            computes in (4-bit ones come to four times bf16's): such a report tells nothing.
         full_power: share of the enforced limit at which something must be running.
         cap_lowered: share of the limit at the reference's time, or where there is no reference of
             the card's default limit, below which it was lowered.
@@ -37,5 +39,6 @@ class WorkLimits:
     tensor_high: float = limit(0.25, unit="ratio", factor=1.1)
     tensor_low: float = limit(0.15, unit="ratio", factor=1.1)
     tensor_full: float = limit(0.6, unit="ratio", factor=1.1)
+    flops_most: float = limit(5.0, unit="ratio", factor=1.1)
     full_power: float = limit(0.9, unit="ratio", factor=1.05)
     cap_lowered: float = limit(0.95, unit="ratio", factor=1.02)

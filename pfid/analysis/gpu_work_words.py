@@ -103,6 +103,11 @@ def _counter(reading: WorkReading) -> str:
 def _rate(reading: WorkReading) -> str:
     """What the run's own rate lacks to tell in the counter's place."""
     measured = reading.against in {Against.REFERENCE, Against.LOWERED_LIMIT}
+    if reading.flops_share is not None:
+        return (
+            f"the rate it reports is {reading.flops_share:.0f} times that of its own GEMM, which "
+            "no card does: look at its FLOPs per token and its count of tokens"
+        )
     if reading.reported:
         return f"the run reports its FLOP/s: {PROBE} would give what to hold them against"
     reports = "steps reported with their FLOPs (`accounting=`) would tell"

@@ -70,6 +70,28 @@ def test_the_table_of_the_gate(fields, expected):
     assert work(**fields) is expected
 
 
+@pytest.mark.parametrize("flops", [7_400e12, 1e30, float("nan"), float("inf")])
+def test_a_rate_that_no_card_does_neither_convicts_nor_acquits(flops):
+    """As of a run that counts the tokens of all its ranks, or wrong FLOPs a token."""
+    assert work(flops=flops) is Work.TENSOR_UNKNOWN
+    assert work(flops=flops, watts=90.0) is Work.LOW_POWER
+    assert work(flops=flops, tensor_activity=0.05) is Work.TENSOR_IDLE
+
+
+def test_it_says_that_the_rate_cannot_be():
+    said = " ".join(clauses("tensor_activity_unknown", classify(window(), GEMM, LIMITS, 7_400e12)))
+    assert "the rate it reports is 10 times that of its own GEMM, which no card does" in said
+
+
+@pytest.mark.parametrize(
+    "measured",
+    [{"power_w": 0.0}, {"power_w": float("nan")}, {"tflops": 0.0}, {"tflops": float("inf")}],
+)
+def test_a_reference_that_cannot_be_divided_by_is_none(measured):
+    found = classify(window(), dataclasses.replace(GEMM, **measured), LIMITS, 400e12)
+    assert (found.work, found.against) == (Work.TENSOR_UNKNOWN, Against.LIMIT)
+
+
 @pytest.mark.parametrize("limit_w", [300.0, 600.0])
 def test_the_playbooks_card_is_judged_by_its_own_gemm_whatever_its_limit(limit_w):
     reference = gemm_reference(power_w=286.0, power_limit_w=limit_w, tflops=304.0)
