@@ -300,6 +300,8 @@ DRILLS: Final = (
         "gate_proof_stale", old_proofs, "proof_book", "clocks", scratch_only=True, timeout_s=300.0
     ),
     _gpu_drill("gpu_work_kind", gpu_drills.spinning_gpu, "pidfd", "process_table", "step_file"),
+    _gpu_drill("gpu_work_kind", gpu_drills.odd_kernels, "pidfd", "process_table", "step_file"),
+    _gpu_drill("gpu_work_kind", gpu_drills.starved_gpu, "pidfd", "process_table", "step_file"),
     _gpu_drill("gpu_xid", gpu_drills.broken_gpu, "clocks"),
     _gpu_drill("gpu_memory_orphaned", gpu_drills.forgotten_memory),
     _gpu_drill("gpu_shared_unexpectedly", gpu_drills.stranger_beside, "pidfd", "process_table"),

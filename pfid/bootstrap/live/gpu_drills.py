@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterator
 from typing import Final, Protocol
 
 from pfid.bootstrap.live.canary import Canary
-from pfid.bootstrap.live.planted_gpus import CARDS, GIB, PlantedGpus, about, uuid
+from pfid.bootstrap.live.planted_gpus import BUSY, CARDS, GIB, PlantedGpus, about, uuid
 from pfid.domain.gpu_view import GpuView
 from pfid.domain.verdict import BOX, Entity
 
-WORK, XID, MEMORY, SHARED, LOST, SLOW = range(CARDS)
+SPINS, XID, MEMORY, SHARED, LOST, SLOW, ODD_WORK, STARVES = range(CARDS)
 HELD: Final = 8 * GIB
 ECC_ERROR: Final = 48
 LOST_STATE: Final = "error 15"
@@ -58,12 +58,35 @@ class GpuGround(Protocol):
 
 def spinning_gpu(ground: GpuGround) -> None:
     """A busy card falls to the power of a hung collective, and works again."""
-    canary = _on_card(ground, WORK)
+    facts = {"power": "70000", "tensor": "0.5", "sm": "20.0"}
+    _wrong_work(ground, SPINS, "busy_at_low_power", lambda g: _power_w(g) < 100, **facts)
+
+
+def odd_kernels(ground: GpuGround) -> None:
+    """A card stays at full power and does no more matrix work, and does it again."""
+    _wrong_work(ground, ODD_WORK, "sm_busy_tensor_idle", lambda g: _tensor(g) < 0.1, tensor="0.5")
+
+
+def starved_gpu(ground: GpuGround) -> None:
+    """A card idles in the midst of training, and works again."""
+    facts = {"utilization": "0", "power": "77700", "tensor": "0.0", "sm": "0.0", "dram": "0.0"}
+    _wrong_work(ground, STARVES, "gpu_starved", lambda g: _power_w(g) < 100, **facts)
+
+
+def _wrong_work(
+    ground: GpuGround,
+    index: int,
+    reason: str,
+    delivered: Callable[[GpuView], bool],
+    **facts: str,
+) -> None:
+    """A run's card does matrix work, then what ``facts`` say, then matrix work."""
+    canary = _on_card(ground, index)
     ground.good(canary, "matmul_bound")
-    ground.gpus.change(WORK, power="70000", tensor="0.5", sm="20.0")
-    ground.shown(uuid(WORK), lambda g: _power_w(g) < 100)
-    ground.bad(canary, "busy_at_low_power")
-    ground.gpus.change(WORK, power="627400", tensor="81.0", sm="97.0")
+    ground.gpus.change(index, **facts)
+    ground.shown(uuid(index), delivered)
+    ground.bad(canary, reason)
+    ground.gpus.change(index, **{name: BUSY[name] for name in facts})
     ground.good(canary, "matmul_bound")
 
 
@@ -161,6 +184,11 @@ def _orphan() -> int:
 def _power_w(gpu: GpuView) -> float:
     power_w = None if gpu.last is None else gpu.last.power_w
     return float("inf") if power_w is None else power_w
+
+
+def _tensor(gpu: GpuView) -> float:
+    tensor = None if gpu.last is None else gpu.last.tensor_activity
+    return 1.0 if tensor is None else tensor
 
 
 def _used(gpu: GpuView) -> int | None:

@@ -18,7 +18,7 @@ LIBRARY: Final = "libnvidia-ml.so.1"
 NOT_SET_UP: Final = (
     f"nothing can be planted on real GPUs; {VARIABLE} may name the folder of a stand-in for NVML"
 )
-CARDS: Final = 6
+CARDS: Final = 8
 """One for each drill, so that none disturbs another."""
 GIB: Final = 1024**3
 BUSY: Final[Mapping[str, str]] = {
