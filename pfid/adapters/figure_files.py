@@ -1,4 +1,4 @@
-"""Looks for figures in the files of a folder: ripgrep names the files if it is there, we read them.
+"""Looks for figures in the files of a folder: ripgrep names the lines if it is there, we read them.
 
 Correct without it. What is binary, a link or somebody else's text is left out and counted; what
 cannot be read is named.
@@ -6,34 +6,22 @@ cannot be read is named.
 
 import os
 import re
-import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from fnmatch import fnmatch, translate
 from pathlib import Path
 from typing import Final
 
-from pfid.adapters.bounded_process import CannotStartError, run_bounded
-from pfid.adapters.figure_texts import UTF_8, Block, NoFileError, blocks, encoding_at
-from pfid.formats.figures.prefilter import IN_LINE, prefilter
-from pfid.formats.figures.reading import figures_in
+from pfid.adapters.figure_places import Place, Reader
+from pfid.adapters.figure_ripgrep import Hit, RipgrepError, lines_by_ripgrep
+from pfid.adapters.figure_texts import UTF_8, NoFileError, encoding_at
+from pfid.formats.figures.prefilter import prefilter
 from pfid.formats.figures.wanted import Wanted
-from pfid.formats.linear_regex import Pattern, PatternError, compile_utf8
-from pfid.formats.table_headers import Headers
 
 PLACES_MAX: Final = 10_000
-BATCH_CHARS: Final = 800_000
-"""Of paths in one call, with a pointer each: well below what a program may be given."""
-POINTER_CHARS: Final = 9
-RIPGREP_S: Final = 120.0
-NO_DIGIT: Final = "[^0-9]"
-"""To ripgrep a byte that is no text is no letter either, unless it is asked for bytes."""
-LINE_WINDOW: Final = 2_000
-"""So much of a very long line, around what the prefilter found, is read as one."""
-SPELLED_CHARS: Final = 200
-"""So much behind a figure says what it is."""
-BELOW_CHARS: Final = 120
-"""So much of the next line, on which the unit of a last number may stand."""
+THREADS_MAX: Final = 4
+"""The quick engine and the disk let others work meanwhile; each may hold a block."""
 VENDORED: Final = frozenset(
     {
         ".git",
@@ -48,16 +36,6 @@ VENDORED: Final = frozenset(
 )
 LOCK_FILES: Final = ("*.lock", "*-lock.json", "*.min.js", "*.map", "*.svg")
 _LOCK_FILE: Final = re.compile("|".join(map(translate, LOCK_FILES)))
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a figure stands: file from the folder, line, and how it is spelled there."""
-
-    path: str
-    line: int
-    key: str
-    text: str
 
 
 @dataclass(slots=True)
@@ -88,6 +66,7 @@ def search_files(
     *,
     vendored: Sequence[str] = (),
     environ: Mapping[str, str] | None = None,
+    told: Callable[[str], None] = lambda _: None,
 ) -> Searched:
     """Look for figures.
 
@@ -97,40 +76,68 @@ def search_files(
         wanted: figures.
         vendored: further folders and patterns that are somebody else's text.
         environ: with a PATH on which ripgrep may be; None looks for none.
+        told: is told how far it is, often.
     """
     found = Searched()
     pattern = prefilter(wanted)
     if not pattern:
         return found
-    encodings = {path: _encoding(folder, path, vendored, found) for path in paths}
+    encodings: dict[str, str] = {}
+    for path in paths:
+        encodings[path] = _encoding(folder, path, vendored, found)
+        told(f"{len(encodings):,} files looked at for what they are")
     readable = [path for path, encoding in encodings.items() if encoding]
     found.read = len(readable)
-    plain = [path for path in readable if encodings[path] == UTF_8]
-    named = set(_by_ripgrep(folder, plain, prefilter(wanted, by_line=True), environ, found))
-    compiled, quick = re.compile(pattern), _quick(pattern)
-    for path in readable:
-        if path in named or encodings[path] != UTF_8:
-            _look_into(folder, path, encodings[path], (compiled, quick), wanted, found)
+    plain = [path for path in readable if encodings[path] == UTF_8 and "\n" not in path]
+    reader = Reader(folder, wanted)
+    told(f"{len(plain):,} files to be searched")
+    hits = _hits(folder, plain, wanted, environ)
+    spared = set(plain).difference(hits) if hits is not None else set()
+    found.by = "python" if hits is None else "ripgrep"
+    looked = [path for path in readable if path not in spared]
+
+    def look(path: str) -> list[Place] | None:
+        return _look_into(reader, path, encodings[path], (hits or {}).get(path))
+
+    with ThreadPoolExecutor(min(os.cpu_count() or 1, THREADS_MAX)) as pool:
+        for at, places in enumerate(pool.map(look, looked)):
+            _add(found, looked[at], places)
+            told(f"{at + 1:,} of {len(looked):,} files looked into, {len(found.places):,} places")
     return found
 
 
-def _look_into(
+def _hits(
     folder: Path,
-    path: str,
-    encoding: str,
-    patterns: tuple[re.Pattern[str], Pattern | None],
+    paths: Sequence[str],
     wanted: Sequence[Wanted],
-    found: Searched,
-) -> None:
+    environ: Mapping[str, str] | None,
+) -> Mapping[str, Sequence[Hit]] | None:
+    """Lines in which something may stand, by path; None where ripgrep is not there or gives up."""
     try:
-        for block in blocks(folder / path, encoding, patterns[1]):
-            for place in _places(path, block, _Finder(block.text, *patterns), wanted):
-                if len(found.places) < PLACES_MAX:
-                    found.places.append(place)
-                else:
-                    found.further += 1
+        return lines_by_ripgrep(str(folder), paths, prefilter(wanted, by_line=True), environ)
+    except RipgrepError:
+        return None
+
+
+def _look_into(
+    reader: Reader, path: str, encoding: str, hits: Sequence[Hit] | None
+) -> list[Place] | None:
+    """Figures of a file, or of its lines that are named; None if it cannot be read."""
+    try:
+        if hits is None:
+            return list(reader.whole(path, encoding))
+        return list(reader.lines(path, encoding, hits))
     except OSError:
+        return None
+
+
+def _add(found: Searched, path: str, places: list[Place] | None) -> None:
+    if places is None:
         found.unread.append(path)
+        return
+    room = PLACES_MAX - len(found.places)
+    found.places += places[:room]
+    found.further += len(places[room:])
 
 
 def walked(folder: Path, closed: list[str]) -> Iterator[str]:
@@ -172,109 +179,3 @@ def _encoding(folder: Path, path: str, vendored: Sequence[str], found: Searched)
         return ""
     found.left_out += not encoding
     return encoding
-
-
-def _by_ripgrep(
-    folder: Path,
-    paths: list[str],
-    pattern: str,
-    environ: Mapping[str, str] | None,
-    found: Searched,
-) -> list[str]:
-    """Files in which something may stand; all of them where ripgrep is not there or gives up."""
-    program = None if environ is None else shutil.which("rg", path=environ.get("PATH"))
-    if program is None or environ is None:
-        return paths
-    options = ["--files-with-matches", "--null", "--text", "--no-config", "--no-messages"]
-    bytewise = pattern.replace(IN_LINE, NO_DIGIT).replace(NO_DIGIT, f"(?-u:{NO_DIGIT})")
-    for boundary in (r"\b", r"\B"):
-        bytewise = bytewise.replace(boundary, f"(?-u:{boundary})", 1)
-    head = [program, *options, "--no-ignore", "--hidden", "--regexp", bytewise, "--"]
-    named: set[str] = set()
-    for batch in _batches([f"{folder}/{path}" for path in paths]):
-        try:
-            done = run_bounded([*head, *batch], environ, deadline_s=RIPGREP_S)
-        except CannotStartError:
-            return paths
-        if done.exit_code not in (0, 1) or done.overflowed:
-            return paths
-        named.update(done.out.decode(errors="surrogateescape").split("\0"))
-    found.by = "ripgrep"
-    return [path for path in paths if f"{folder}/{path}" in named]
-
-
-def _batches(paths: list[str]) -> Iterator[list[str]]:
-    batch: list[str] = []
-    size = 0
-    for path in paths:
-        size += len(os.fsencode(path)) + POINTER_CHARS
-        batch.append(path)
-        if size > BATCH_CHARS:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
-
-
-def _quick(pattern: str) -> Pattern | None:
-    """An engine that reads twenty times as fast; None if it does not take so long a pattern."""
-    try:
-        return compile_utf8(pattern)
-    except PatternError:
-        return None
-
-
-class _Finder:
-    """Where in a text something may stand, by the quick engine if it takes the pattern."""
-
-    def __init__(self, text: str, pattern: re.Pattern[str], quick: Pattern | None) -> None:
-        self._text, self._pattern, self._quick = text, pattern, quick
-        self._data = text.encode() if quick is not None else b""
-        self._plain = len(self._data) == len(text)
-        self._letters = self._bytes = 0
-
-    def behind(self, at: int) -> tuple[int, int] | None:
-        """The next place, by its letters; ``at`` is never before the place that was found last."""
-        if self._quick is None:
-            found = self._pattern.search(self._text, at)
-            return None if found is None else found.span()
-        match = self._quick.search(self._data, self._to_byte(at))
-        if match is None:
-            return None
-        first, last = match.span()
-        if self._plain:
-            return first, last
-        self._letters += len(self._data[self._bytes : first].decode())
-        self._bytes = first
-        letters = len(self._data[first:last].decode(errors="replace"))
-        return self._letters, self._letters + letters
-
-    def _to_byte(self, at: int) -> int:
-        if self._plain:
-            return at
-        self._bytes += len(self._text[self._letters : at].encode())
-        self._letters = at
-        return self._bytes
-
-
-def _places(
-    path: str, block: Block, finder: "_Finder", wanted: Sequence[Wanted]
-) -> Iterator[Place]:
-    text, seen = block.text, set[tuple[int, str]]()
-    line, counted_to, headers = block.line, 0, Headers(path, text)
-    at = block.above
-    while (span := finder.behind(at)) is not None:
-        line += text.count("\n", counted_to, span[0])
-        counted_to = span[0]
-        starts = text.rfind("\n", 0, span[0]) + 1
-        begins = max(starts, span[0] - LINE_WINDOW)
-        stops = text.find("\n", span[0])
-        stops = len(text) if stops < 0 else stops
-        ends = min(stops, span[1] + LINE_WINDOW)
-        at = ends if ends == stops else ends - SPELLED_CHARS  # where what was read ends
-        header = headers.over(begins) if begins == starts else ""
-        below = text[ends + 1 : ends + 1 + BELOW_CHARS].partition("\n")[0] if ends == stops else ""
-        for one in figures_in(text[begins:ends], wanted, header, below):
-            if (begins + one.at, one.key) not in seen:
-                seen.add((begins + one.at, one.key))
-                yield Place(path, line, one.key, one.text)

@@ -19,6 +19,7 @@ _MARKS: Final = (
     (b"\x00\x00\xfe\xff", "utf-32"),
     (b"\xff\xfe", "utf-16"),
     (b"\xfe\xff", "utf-16"),
+    (b"\xef\xbb\xbf", "utf-8-sig"),
 )
 _ZEROS_SHARE: Final = 0.4
 """Of every second byte, in a text of two bytes a letter that has no mark."""

@@ -27,6 +27,7 @@ from pfid.cli.claims_options import (
 )
 from pfid.cli.claims_output import claim_json, finding_json, place_json, print_claim, print_findings
 from pfid.cli.output import Exit, emit_json, note
+from pfid.cli.patience import Patience
 from pfid.config.claims import Claim, Figure, Ledger, Status, load_claims, loads_claims
 from pfid.domain.outcome import Outcome
 
@@ -75,11 +76,15 @@ def check(
     contradicted, a source artefact or what it describes changed, superseded without what falls and
     what survives, a superseded figure that still stands.
 
+    How far it is is said on stderr, after two seconds. What takes time are lines that hold the
+    digits of a figure: two gigabytes in which they are many, as code of tensors and tables of small
+    numbers are, take a minute of processor time or more, where a range of one-digit ends fell.
+
     Exit codes: 0 nothing is wrong, 1 something is, 2 the ledger cannot be used, 3 something could
     not be looked at, or there is no claim to judge.
     """
     ledger = load_claims(path)
-    checked = check_ledger(path, ledger, on or today(), os.environ, vendored)
+    checked = check_ledger(path, ledger, on or today(), os.environ, vendored, Patience().told)
     if as_json:
         emit_json(_checked_json(path, ledger, checked))
     else:
@@ -253,7 +258,7 @@ def _others(ledger: Ledger, at: int, key: str) -> list[Claim]:
 
 
 def _tell_superseded(path: Path, fallen: Claim, new: Claim | None, *, as_json: bool) -> None:
-    standing = search_around(path, load_claims(path), os.environ)
+    standing = search_around(path, load_claims(path), os.environ, told=Patience().told)
     places = [place for place in standing.places if place.key == fallen.key]
     if as_json:
         emit_json(

@@ -6,7 +6,7 @@ from typing import Any
 import click
 import msgspec
 
-from pfid.adapters.figure_files import Place
+from pfid.adapters.figure_places import Place
 from pfid.bootstrap.claims.checking import Checked
 from pfid.bootstrap.claims.findings import Finding, value_of
 from pfid.cli.output import Cell, facts, note, say, table

@@ -42,13 +42,13 @@ _JOIN: Final = re.compile(
     rf"(?:[-\u2013]\s?)?(?:{_WORD_JOINS})(?:\s?-)?|"
     r"[<\u2264]=?\s?\w{1,12}\s?[<\u2264]=?|[-=]+>|[\u2192\u27f6\u21d2])[\s$*`]*\Z"
 )
-_SPELLED_OUT: Final[Mapping[str, float]] = {
+SPELLED_OUT: Final[Mapping[str, float]] = {
     "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9,
     "ten": 10, "eleven": 11, "twelve": 12, "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50,
     "hundred": 100,
 }  # fmt: skip
 _IN_WORDS: Final = re.compile(
-    rf"\b(?:{'|'.join(_SPELLED_OUT)})(?=fold\b|[\s\u00a0-])", re.IGNORECASE
+    rf"\b(?:{'|'.join(SPELLED_OUT)})(?=fold\b|[\s\u00a0-])", re.IGNORECASE
 )
 _LOOK_ALIKE: Final = re.compile(
     r"""
@@ -101,12 +101,12 @@ def numbers_in(text: str) -> Iterator[Written]:
 
 def spelled_out(value: float) -> Iterator[str]:
     """The number in words, if it is one that people write so."""
-    yield from (word for word, number in _SPELLED_OUT.items() if number == value)
+    yield from (word for word, number in SPELLED_OUT.items() if number == value)
 
 
 def _in_words(text: str) -> Iterator[Written]:
     for found in _IN_WORDS.finditer(text):
-        values = (_SPELLED_OUT[found[0].lower()],)
+        values = (SPELLED_OUT[found[0].lower()],)
         yield Written(start=found.start(), end=found.end(), values=values, in_words=True)
 
 

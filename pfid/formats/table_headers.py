@@ -24,6 +24,11 @@ _TAG: Final = re.compile(r"</?[a-zA-Z][^<>]{0,300}>")
 _BEGIN: Final = re.compile(r"\\begin\{(?:tabular|longtable|array|tabularx)")
 
 
+def may_have_header(line: str) -> bool:
+    """Whether a line may be a row of a table, whose header :class:`Headers` looks for."""
+    return "|" in line or "&" in line or "\t" in line.strip() or _HTML_CELL.search(line) is not None
+
+
 class Headers:
     """The header rows of one file; lines are asked for in their order."""
 

@@ -18,6 +18,7 @@ def in_a_name(line: str, word: str) -> bool:
     return _pattern(word).search(line) is not None
 
 
+@lru_cache(maxsize=512)
 def units_over(cell: str) -> tuple[Unit, ...]:
     """The units that a header names: `rebuild (h)`, `rebuild, h`, `rebuild / h`, `MFU %`."""
     return tuple(unit for word, unit in UNITS.items() if _stands_over(cell, word)) if cell else ()

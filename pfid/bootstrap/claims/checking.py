@@ -2,7 +2,7 @@
 
 import datetime as dt
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,6 +35,7 @@ def check_ledger(
     on: dt.date,
     environ: Mapping[str, str],
     vendored: Sequence[str] = (),
+    told: Callable[[str], None] = lambda _: None,
 ) -> Checked:
     """Judge a ledger.
 
@@ -44,11 +45,12 @@ def check_ledger(
         on: the day on which it is judged.
         environ: with a PATH on which git and ripgrep may be.
         vendored: folders that are somebody else's text.
+        told: is told how far the search is, often.
     """
     folder = path.absolute().parent
     found = list(findings_of(ledger, on, lambda name: sha256_of(artefact(folder, name))))
     try:
-        standing = search_around(path, ledger, environ, vendored)
+        standing = search_around(path, ledger, environ, vendored, told)
     except SearchError as error:
         found.append(_unknown("search_failed", str(error), ""))
         return Checked(findings=tuple(found), standing=None)
@@ -56,7 +58,11 @@ def check_ledger(
 
 
 def search_around(
-    path: Path, ledger: Ledger, environ: Mapping[str, str], vendored: Sequence[str] = ()
+    path: Path,
+    ledger: Ledger,
+    environ: Mapping[str, str],
+    vendored: Sequence[str] = (),
+    told: Callable[[str], None] = lambda _: None,
 ) -> Standing:
     """Look for superseded figures in the repository of a ledger, or its folder.
 
@@ -66,7 +72,7 @@ def search_around(
     folder = path.absolute().parent
     spec = Spec(claims=Claims(file=path.name, vendored=list(vendored)))
     project = Project(spec=spec, folder=folder, state=folder, environ=environ)
-    return find_standing(project, path, ledger, vendored)
+    return find_standing(project, path, ledger, vendored, told)
 
 
 def artefact(folder: Path, name: str) -> Path:

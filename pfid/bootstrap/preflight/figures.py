@@ -1,11 +1,12 @@
 """Superseded figures of the ledger, looked for in the whole repository."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
 
-from pfid.adapters.figure_files import Place, search_files, walked
+from pfid.adapters.figure_files import search_files, walked
+from pfid.adapters.figure_places import Place
 from pfid.adapters.untracked_files import untracked_files
 from pfid.bootstrap.preflight.project import Project
 from pfid.config.claims import Claim, Ledger, load_claims
@@ -66,7 +67,11 @@ def figures_facts(project: Project) -> FiguresFacts | None:
 
 
 def find_standing(
-    project: Project, path: Path, ledger: Ledger, vendored: Sequence[str] = ()
+    project: Project,
+    path: Path,
+    ledger: Ledger,
+    vendored: Sequence[str] = (),
+    told: Callable[[str], None] = lambda _: None,
 ) -> Standing:
     """Look for every superseded figure.
 
@@ -75,6 +80,7 @@ def find_standing(
         path: of the ledger, which may name its own figures.
         ledger: what it holds.
         vendored: folders that are somebody else's text.
+        told: is told how far it is, often.
 
     Raises:
         SearchError: if git cannot name the files.
@@ -84,7 +90,12 @@ def find_standing(
     root, files = _files(project, closed)
     own = _within(root, path)
     searched = search_files(
-        root, [f for f in files if f != own], wanted, vendored=vendored, environ=project.environ
+        root,
+        [f for f in files if f != own],
+        wanted,
+        vendored=vendored,
+        environ=project.environ,
+        told=told,
     )
     allowed: dict[str, list[str]] = {}
     for claim in ledger.claims:

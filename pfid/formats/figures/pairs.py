@@ -7,18 +7,21 @@ from typing import Final
 from pfid.formats.number_words import Written, joins
 from pfid.formats.units import UNIT_AFTER
 
-_LOW: Final = r"(?:low(?:er|est)?|lo|min(?:imum)?|from|start|begin|p5|p10|p25|q1|left|bottom|floor)"
+LOW_NAMES: Final = (
+    r"(?:low(?:er|est)?|lo|min(?:imum)?|from|start|begin|p5|p10|p25|q1|left|bottom|floor)"
+)
+"""What the lower end of a range is called."""
 _HIGH: Final = (
     r"(?:hi(?:gh(?:er|est)?)?|max(?:imum)?|upper|to|until|stop|end|p75|p90|p95|q3|right|top|ceil)"
 )
 _NAMED_LOW: Final = re.compile(
-    rf"(?:\b|_){_LOW}(?:_\w*)?[\"'\])]*\s*(?:[=:]|:=|=>|is)?\s*[({{\[]*\Z", re.IGNORECASE
+    rf"(?:\b|_){LOW_NAMES}(?:_\w*)?[\"'\])]*\s*(?:[=:]|:=|=>|is)?\s*[({{\[]*\Z", re.IGNORECASE
 )
 _NAMED_HIGH: Final = re.compile(
     rf"[\s\"',;)}}\]%/|]*\s*(?:\w*_)?(?:{_HIGH})(?:_\w*)?[\"'\])]*\s*(?:[=:]|:=|=>|is)?\s*[({{\[]*\Z",
     re.IGNORECASE,
 )
-_LOW_OVER: Final = re.compile(rf"(?:\b|_){_LOW}(?:\b|_)", re.IGNORECASE)
+_LOW_OVER: Final = re.compile(rf"(?:\b|_){LOW_NAMES}(?:\b|_)", re.IGNORECASE)
 _HIGH_OVER: Final = re.compile(rf"(?:\b|_){_HIGH}(?:\b|_)", re.IGNORECASE)
 _LISTED: Final = re.compile(
     r"\s*(?:[/,;|\u00b7]\s*)?(?:[a-zA-Z][a-zA-Z0-9_]{0,12}\s*[=:]?\s*[~\u2248]?)?\Z"

@@ -9,12 +9,15 @@ from decimal import ROUND_DOWN, Context, Decimal
 from typing import Final
 
 from pfid.formats.durations_written import parts_pattern
+from pfid.formats.figures.markup import VULGAR, vulgar_value
 from pfid.formats.figures.wanted import Wanted, equal
 from pfid.formats.number_words import MULTIPLIERS, spelled_out
-from pfid.formats.units import UNITS, spellings, unit_of
+from pfid.formats.units import sizes, unit_of
 
+_BEGINS: Final = r"(\b|\\(times|cdot|pm|to|rightarrow|textendash))"
+"""Of a word, or behind a sign of TeX."""
 _SEPARATORS: Final = "([.,_'\u2019\u00a0\u202f\u2009 ]|&#?[a-zA-Z0-9]{2,9};|\\{[.,]\\}|\\\\[,;: ])?"
-_STOP: Final = "(\\{?[.,]\\}?)"
+_STOP: Final = "(\\{?[.,\u00b7]\\}?)"
 _BLANK: Final = (
     "[\\s\x1c\x1d\x1e\x1f\x85\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009"
     "\u200a\u2028\u2029\u202f\u205f\u3000]?"
@@ -29,7 +32,7 @@ _BETWEEN_ENDS: Final = "([^0-9]{0,6}[0-9][0-9.,]*)?" + _BLANK
 IN_LINE: Final = "[^0-9\n]"
 """What is no digit, on the line."""
 _BETWEEN: Final = (
-    f"([.,][0-9]+)?({IN_LINE}*([A-Za-z_\"'=#-]|[:;] ?)[0-9]+(\\.[0-9]+)?){{0,6}}"
+    f"([.,][0-9]+)?({IN_LINE}*(([A-Za-z_\"'=#-]|[:;] ?)[0-9]+(\\.[0-9]+)?|<[^<>\n]*)){{0,6}}"
     f"([^0-9.\n]|\\.{IN_LINE}){IN_LINE}*"
 )
 """What may stand between the ends of a range: decimals, names, tags with what they are given."""
@@ -39,6 +42,7 @@ _BELOW_MAX: Final = 16
 """So much at the end of a line and at the beginning of the next, where a range is broken."""
 _DIGITS_FLOAT: Final = 16
 """Beyond these, the digits of a float are its binary form and nobody's figure."""
+_FRACTIONS: Final = tuple((letter, vulgar_value(letter)) for letter in VULGAR)
 _WHOLES: Final = (10, 100, 1_000, 10_000)
 """Of so many a share is counted, and of the smallest numbers of which it is a whole part."""
 _WHOLES_TRIED: Final = range(20, 1_001)
@@ -52,19 +56,23 @@ def prefilter(wanted: Iterable[Wanted], *, by_line: bool = False) -> str:
         wanted: figures.
         by_line: for an engine that looks at each line by itself.
     """
-    whole, stopped = set[str](), set[str]()
+    whole, stopped, signs = set[str](), set[str](), set[str]()
     for one in wanted:
         if one.high is None:
             whole |= {*_spelled(one, one.low), *_durations(one), *_counted(one)}
+            whole |= set(_broken(one, by_line=by_line))
             stopped |= set(_without_a_whole(one, one.low))
+            signs |= set(_signs(one, one.low))
         else:
-            ends, bare = _range(one, one.high, by_line=by_line)
+            ends, bare, letters = _range(one, one.high, by_line=by_line)
             whole |= ends
             stopped |= bare
+            signs |= letters
     if not whole:
         return ""
     behind_a_stop = rf"|\B\.({'|'.join(sorted(stopped))})" if stopped else ""
-    return rf"(\b0*({'|'.join(sorted(whole))}){behind_a_stop})"
+    alone = f"|{'|'.join(sorted(signs))}" if signs else ""
+    return rf"({_BEGINS}0*({'|'.join(sorted(whole))}){behind_a_stop}{alone})"
 
 
 def _spelled(one: Wanted, value: float) -> Iterator[str]:
@@ -74,24 +82,28 @@ def _spelled(one: Wanted, value: float) -> Iterator[str]:
         yield from _in_words(value)
 
 
-def _range(one: Wanted, high: float, *, by_line: bool) -> tuple[set[str], set[str]]:
+def _range(one: Wanted, high: float, *, by_line: bool) -> tuple[set[str], set[str], set[str]]:
     """The lower end, and the upper one behind it on the line, or where the line is broken.
 
     Alone, the lower end of a range from 2 to 5 stands on every second line of a program.
 
     Returns:
-        Patterns that begin with a digit or a word, and with what stands behind a bare stop.
+        Patterns that begin with a digit or a word, with what stands behind a bare stop, and with
+        a fraction of one letter.
     """
     begins = {begin for form in _forms(one, one.low) for begin in _begins(form)}
     if one.unit:
         begins |= set(_in_words(one.low))
-    upper = "|".join(sorted({*_spelled(one, high), *_without_a_whole(one, high)}))
+    upper = "|".join(
+        sorted({*_spelled(one, high), *_without_a_whole(one, high), *_signs(one, high)})
+    )
     if not begins or not upper:
-        return set(), set()
+        return set(), set(), set()
     below = "$" if by_line else f"\\n{IN_LINE}{{0,{_BELOW_MAX}}}0*({upper})"
     behind = f"({_BETWEEN}0*({upper})|{IN_LINE}{{0,{_OPEN_MAX}}}{below})"
     bare = {f"{digits}[0-9]*{behind}" for digits in _without_a_whole(one, one.low)}
-    return {f"({'|'.join(sorted(begins))}){behind}"}, bare
+    letters = {f"{sign}{behind}" for sign in _signs(one, one.low)}
+    return {f"({'|'.join(sorted(begins))}){behind}"}, bare, letters
 
 
 def _begins(value: float) -> Iterator[str]:
@@ -99,6 +111,7 @@ def _begins(value: float) -> Iterator[str]:
     size = abs(value)
     if not math.isfinite(size):
         return
+    yield from _with_a_sign(size)
     plains = {f"{_bare(Decimal(repr(read))):f}" for read in _before_a_multiplier(size)}
     for rounded in _roundings(size):
         plains.add(f"{rounded:f}")
@@ -125,6 +138,40 @@ def _counted(one: Wanted) -> Iterator[str]:
         yield from (f"{part}[^0-9]{{1,8}}{whole}" for part, whole in wholes(one.low * meant.factor))
 
 
+def _with_a_sign(size: float) -> Iterator[str]:
+    """`4½`."""
+    for whole, letter in _vulgar(size):
+        if whole:
+            yield f"{_pattern(str(whole))}[ \u2009\u202f\u2064]?{letter}"
+
+
+def _signs(one: Wanted, figure: float) -> Iterator[str]:
+    """`½`, which no engine takes for the beginning of a word alike."""
+    for form in _forms(one, figure):
+        if math.isfinite(form):
+            yield from (letter for whole, letter in _vulgar(abs(form)) if not whole)
+
+
+def _vulgar(size: float) -> Iterator[tuple[int, str]]:
+    """A whole and a fraction of one letter that make a figure, or what a letter multiplies."""
+    for read in (size, *_before_a_multiplier(size)):
+        whole = math.floor(read)
+        if whole == read:
+            continue
+        for letter, part in _FRACTIONS:
+            if equal((whole + part,), read):
+                yield whole, letter
+
+
+def _broken(one: Wanted, *, by_line: bool) -> Iterator[str]:
+    """A number at the end of a line, below which stands what multiplies it."""
+    ends = f"{IN_LINE}{{0,{_BELOW_MAX}}}{'$' if by_line else chr(92) + 'n'}"
+    for size in (abs(form) for form in _forms(one, one.low) if math.isfinite(form)):
+        for read in _before_a_multiplier(size):
+            if read != size:
+                yield f"{_pattern(f'{_bare(Decimal(repr(read))):f}')}0*{ends}"
+
+
 def _in_words(value: float) -> Iterator[str]:
     for word in spelled_out(value):
         yield f"[{word[0].upper()}{word[0]}]{word[1:]}"
@@ -136,8 +183,8 @@ def _forms(one: Wanted, figure: float) -> Iterator[float]:
     yield figure
     if meant is None:
         return
-    for word in spellings(meant.dimension):
-        value = figure * meant.factor / UNITS[word].factor
+    for factor in sizes(meant.dimension):
+        value = figure * meant.factor / factor
         if value == float(f"{value:.{_DIGITS_MAX}g}") or math.isclose(
             value, float(f"{value:.{_DIGITS_MAX}g}"), rel_tol=1e-12
         ):
@@ -175,6 +222,7 @@ def _digits(value: float) -> Iterator[str]:
     if not math.isfinite(size):
         return
     yield from _multiplied(size)
+    yield from _with_a_sign(size)
     for rounded in _roundings(size):
         plain = f"{rounded:f}"
         yield _pattern(plain) + ("" if "." in plain else "([^0-9]|$)")

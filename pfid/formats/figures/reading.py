@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import Final
 
 from pfid.formats.durations_written import Lasting, durations_in
+from pfid.formats.figures.likely import likely
 from pfid.formats.figures.markup import readings
 from pfid.formats.figures.pairs import (
     are_ends_over,
@@ -22,6 +23,7 @@ from pfid.formats.figures.pairs import (
 from pfid.formats.figures.prefilter import wholes
 from pfid.formats.figures.unwritten import (
     beside,
+    in_seconds,
     named_by_key,
     named_unit,
     stem_of,
@@ -44,6 +46,7 @@ _OPEN: Final = re.compile(
     r"[ \t]{0,4}(?:\\|\*/|-->)?[ \t\r]{0,4}\Z"
 )
 """The end of a line whose last word is a number."""
+_OPEN_CHARS: Final = 40
 _CONTINUES: Final = " \t\r\\"
 _COMMENT: Final = re.compile(r"\A[ \t]*(?:#+|//+|/?\*+|--+|;+|%+|>|\"|')*[ \t]*")
 _NEXT: Final = re.compile(r"[\s|]+")
@@ -103,11 +106,28 @@ def figures_in(
         header: of the table that the line is a row of; "" if it is none.
         below: the next line, on which the unit of a last number may stand.
     """
+    below = below if goes_on_below(line) and not header else ""
+    joined = joined_lines(line, below) if below else ""
+    text = f"{line}\n{below}" if below else line
+    around = "\n".join(plain.text for one in (line, joined) for plain in readings(one))
+    wanted = likely(wanted, text, around, header)
+    if not wanted:
+        return
     seen: set[tuple[str, int]] = set()
     for found in _in_readings(line, wanted, header, below):
         if (found.key, found.at) not in seen and found.at < len(line):
             seen.add((found.key, found.at))
             yield found
+
+
+def goes_on_below(line: str) -> bool:
+    """Whether the next line may say what the last number of a line is."""
+    return _OPEN.search(line, max(len(line) - _OPEN_CHARS, 0)) is not None
+
+
+def joined_lines(line: str, below: str) -> str:
+    """A line with the next, as if it were not broken there."""
+    return f"{line.rstrip(_CONTINUES)} {_COMMENT.sub('', below, count=1)[:_BELOW_CHARS]}"
 
 
 def _in_readings(line: str, wanted: Sequence[Wanted], header: str, below: str) -> Iterator[Spelled]:
@@ -117,8 +137,8 @@ def _in_readings(line: str, wanted: Sequence[Wanted], header: str, below: str) -
             for key, start, end in _in_cell(plain.text, row, over, wanted):
                 text = cell[plain.at(start) : plain.at(end)].strip()[:_SPELLED_MAX]
                 yield Spelled(key, at + plain.at(start), text)
-    if not header and below and _OPEN.search(line):
-        joined = f"{line.rstrip(_CONTINUES)} {_COMMENT.sub('', below, count=1)[:_BELOW_CHARS]}"
+    if below:
+        joined = joined_lines(line, below)
         for plain in readings(joined):
             row = f"{joined} {plain.text}"
             for key, start, end in _in_cell(plain.text, row, "", wanted):
@@ -140,6 +160,9 @@ def _in_cell(
     line: str, row: str, over: str, wanted: Sequence[Wanted]
 ) -> Iterator[tuple[str, int, int]]:
     """Key, beginning and end of each figure."""
+    wanted = likely(wanted, line, row if line in row else f"{line}\n{row}", over)
+    if not wanted:
+        return
     lasting = list(durations_in(line))
     for one in wanted:
         for span in _lasting(lasting, one):
@@ -222,6 +245,7 @@ def _unsaid(place: _Place, values: Sequence[float], value: float, one: Wanted) -
         (listed is not None and _scaled(values, value, meant, listed))
         or named_unit(place.row, values, value, meant)
         or told_before(place.line, place.number, value, meant)
+        or in_seconds(place.line, place.number, value, meant)
         or unwritten(place.line, place.about, place.number, value, meant, one.key)
         or (equal(values, value) and named_by_key(place.about, one))
     )

@@ -10,7 +10,8 @@ import sys
 import pytest
 
 from pfid.adapters import figure_files
-from pfid.adapters.figure_files import Searched, _by_ripgrep, search_files, walked
+from pfid.adapters.figure_files import search_files, walked
+from pfid.adapters.figure_ripgrep import lines_by_ripgrep
 from pfid.bootstrap.claims.checking import check_ledger
 from pfid.bootstrap.preflight import figures
 from pfid.bootstrap.preflight.figures import figures_facts
@@ -220,7 +221,7 @@ def test_ripgrep_names_no_file_more_than_it_must(tmp_path, one):
             f"loss 0.{at}1 at step {at} of {at * 977}, {at}:{at}\n"
         )
     paths = [f"f{at}.txt" for at in range(50)]
-    named = _by_ripgrep(tmp_path, paths, prefilter([one], by_line=True), os.environ, Searched())
+    named = lines_by_ripgrep(str(tmp_path), paths, prefilter([one], by_line=True), os.environ)
     assert len(named) < 5
 
 

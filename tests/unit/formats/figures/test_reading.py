@@ -224,6 +224,23 @@ def found(line, wanted, header=""):
         (Wanted(key="k", low=6.87e-4, unit="s/token"), "6.87&times;10<sup>-4</sup> s/token"),
         (Wanted(key="k", low=6.87e-4, unit="s/token"), "0.687 ms/token"),
         (Wanted(key="k", low=9.49, high=14.07, unit="%"), "11.78 % (9.49-14.07)"),
+        (HOURS, "time.sleep(4.3 * 3600)"),
+        (HOURS, "deadline = 4.3*60*60"),
+        (HOURS, "SECONDS = 4.3 * 3_600"),
+        (HOURS, "timedelta(hours=4.3)"),
+        (HOURS, r"$4.3\,\mathrm{h}$"),
+        (HOURS, r"4.3~\text{hours}"),
+        (SHARE, "8\u00b76% of it"),
+        (BARE, "8\u00b785 \u00d7 10\u207b\u2078"),
+        (Wanted(key="k", low=4.5, unit="h"), "4\u00bd h"),
+        (Wanted(key="k", low=4.5, unit="h"), "4 \u00bd hours"),
+        (Wanted(key="k", low=0.25, unit="h"), "\u00bc h"),
+        (Wanted(key="k", low=50, unit="%"), "a share of \u00bd"),
+        (Wanted(key="k", low=2.5, high=5.5, unit="x"), "2\u00bd\u20135\u00bdx"),
+        (Wanted(key="k", low=0.5, high=0.75, unit="h"), "\u00bd to \u00be h"),
+        (Wanted(key="k", low=4_500_000, unit="tokens"), "4\u00bd million tokens"),
+        (THIRD, "\u2153"),
+        (RANGE, '<td>9.49</td><td style="border: 1px 2px">14.07</td>'),
     ],
 )
 def test_every_spelling_is_found(wanted, line):
@@ -323,6 +340,15 @@ def test_every_spelling_is_found(wanted, line):
         (Wanted(key="k", low=9.49, high=14.07, unit="%"), "11.78% [9.49 s, 14.07 s]"),
         (SHARE, "mfu = 1.2.086"),
         (SHARE, "mfu v.086"),
+        (HOURS, "4.3 * 7"),
+        (HOURS, "4.3 * 3600.5"),
+        (HOURS, "4.3 * 60"),
+        (HOURS, "timedelta(minutes=4.3)"),
+        (HOURS, "4\u00bd h"),
+        (HOURS, r"4.3\,\mathrm{m}"),
+        (SHARE, "8\u00b75%"),
+        (Wanted(key="k", low=8.1, unit="%"), "8\u00b710\u207b\u2078 %"),
+        (Wanted(key="k", low=0.5, unit="h"), "4\u00bd h"),
     ],
 )
 def test_another_figure_is_not_taken_for_it(wanted, line):
@@ -383,6 +409,8 @@ def test_the_unit_of_another_column_is_not_its_own(wanted, header, row):
         (RANGE, "between 9.49 and", "14.07 % of it"),
         (FOLD, " * 2- to", " * 5-fold"),
         (STEPS, "after 1,311", "    steps of it"),
+        (TOKENS, "it saw 20", "thousand tokens"),
+        (Wanted(key="k", low=4_500_000, unit="tokens"), "# some 4.5", "# million tokens"),
     ],
 )
 def test_a_line_may_be_broken_between_a_number_and_its_unit(wanted, line, below):

@@ -1,0 +1,110 @@
+"""Asks ripgrep for the lines in which a figure may stand; without it, or where it fails, nobody."""
+
+import os
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from pfid.adapters.bounded_process import CannotStartError, run_bounded
+from pfid.formats.figures.prefilter import IN_LINE
+
+BATCH_CHARS: Final = 800_000
+"""Of paths in one call, with a pointer each: well below what a program may be given."""
+POINTER_CHARS: Final = 9
+RIPGREP_S: Final = 120.0
+OUT_MAX_BYTES: Final = 1 << 28
+NO_DIGIT: Final = "[^0-9]"
+"""To ripgrep a byte that is no text is no letter either, unless it is asked for bytes."""
+LINE_MAX_BYTES: Final = 2_000
+"""A longer line is not told, only that there is one."""
+OMITTED: Final = b"[Omitted long "
+_OPTIONS: Final = (
+    *("--null", "--line-number", "--byte-offset", "--with-filename", "--no-heading"),
+    *("--color=never", f"--max-columns={LINE_MAX_BYTES}", "--text", "--no-config"),
+    *("--no-messages", "--no-ignore", "--hidden"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A line in which something may stand: its number, its place in the file, and itself."""
+
+    line: int
+    at_byte: int
+    raw: bytes
+
+    @property
+    def cut(self) -> bool:
+        """Whether the line is too long to be told."""
+        return self.raw.startswith(OMITTED)
+
+
+class RipgrepError(Exception):
+    """It is not there, or gives up."""
+
+
+def lines_by_ripgrep(
+    folder: str, paths: Sequence[str], pattern: str, environ: Mapping[str, str] | None
+) -> dict[str, list[Hit]]:
+    """The lines of each file in which something may stand.
+
+    Args:
+        folder: the root.
+        paths: of texts in UTF-8, from the root; none with an end of line in its name.
+        pattern: as :func:`pfid.formats.figures.prefilter.prefilter` makes it, by line.
+        environ: with a PATH on which ripgrep may be.
+
+    Raises:
+        RipgrepError: if it is not there, or does not read all of them.
+    """
+    program = None if environ is None else shutil.which("rg", path=environ.get("PATH"))
+    if program is None or environ is None:
+        raise RipgrepError
+    head = [program, *_OPTIONS, "--regexp", _bytewise(pattern), "--"]
+    found: dict[str, list[Hit]] = {}
+    for batch in _batches([f"{folder}/{path}" for path in paths]):
+        try:
+            done = run_bounded(
+                [*head, *batch], environ, deadline_s=RIPGREP_S, out_max_bytes=OUT_MAX_BYTES
+            )
+        except CannotStartError as error:
+            raise RipgrepError from error
+        if done.exit_code not in (0, 1) or done.overflowed:
+            raise RipgrepError
+        for path, hit in _hits(done.out):
+            found.setdefault(path[len(folder) + 1 :], []).append(hit)
+    return found
+
+
+def _hits(told: bytes) -> Iterator[tuple[str, Hit]]:
+    last, path = b"", ""
+    for row in told.split(b"\n"):
+        name, mark, rest = row.partition(b"\0")
+        if not mark:
+            continue
+        line, _, rest = rest.partition(b":")
+        at_byte, _, raw = rest.partition(b":")
+        if name != last:
+            last, path = name, os.fsdecode(name)
+        yield path, Hit(int(line), int(at_byte), raw)
+
+
+def _bytewise(pattern: str) -> str:
+    told = pattern.replace(IN_LINE, NO_DIGIT).replace(NO_DIGIT, f"(?-u:{NO_DIGIT})")
+    for boundary in (r"\b", r"\B"):
+        told = told.replace(boundary, f"(?-u:{boundary})", 1)
+    return told
+
+
+def _batches(paths: list[str]) -> Iterator[list[str]]:
+    batch: list[str] = []
+    size = 0
+    for path in paths:
+        size += len(os.fsencode(path)) + POINTER_CHARS
+        batch.append(path)
+        if size > BATCH_CHARS:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch

@@ -1,0 +1,123 @@
+"""Laws of looking for figures: what is quick never hides what the full reading finds."""
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pfid.formats.figures import reading
+from pfid.formats.figures.prefilter import prefilter
+from pfid.formats.figures.reading import figures_in
+from pfid.formats.figures.wanted import Wanted
+
+WANTED = (
+    Wanted(key="encode_cache_rebuild", low=4.3, unit="h"),
+    Wanted(key="chunked_cross_entropy_cost", low=2, high=5, unit="x"),
+    Wanted(key="bucket_size", low=256, unit="samples"),
+    Wanted(key="quadratic_share", low=29, unit="%"),
+    Wanted(key="quadratic_share", low=0.0625, unit="%"),
+    Wanted(key="ends", low=9.49, high=14.07, unit="%"),
+    Wanted(key="disk", low=609, unit="MB"),
+    Wanted(key="step", low=30, unit="s/it"),
+    Wanted(key="bare", low=1_311),
+)
+NUMBERS = (
+    *("4.3", "4,3", "258", "15480", "15,480", "4h18m", "PT4H18M", "4:18", "2", "5", "two", "five"),
+    *(
+        "256",
+        "29",
+        "0.29",
+        ".29",
+        "29/100",
+        "0.0625",
+        "9.49",
+        "14.07",
+        "609",
+        "609M",
+        "0.609",
+        "30",
+    ),
+    *("1311", "1,311", "1.311e3", "0.03", "2x", "5x", "1{,}311", "<b>2</b>", "30000", "4\u00bd"),
+)
+AROUND = (
+    *(
+        " ",
+        " ",
+        " ",
+        "-",
+        "\u2013",
+        " to ",
+        "/",
+        ", ",
+        "=",
+        ": ",
+        "(",
+        ")",
+        "[",
+        "]",
+        "|",
+        "\t",
+        "&",
+    ),
+    *("h", " h", " hours", "_hours = ", "rebuild_h", "(h)", "timeout_s=", "x", " times", "fold"),
+    *(
+        "-fold",
+        " samples",
+        "sample",
+        "%",
+        " percent",
+        "share ",
+        "MFU ",
+        "factor of ",
+        "low=",
+        "high=",
+    ),
+    *("MB", " GB", "_mb", "(MB)", " s/it", "s_per_it", "ms/step", "encode", "cache", "rebuild"),
+    *(
+        "<b>",
+        "</b>",
+        "<td>",
+        "&nbsp;",
+        "&times;",
+        r"\,",
+        r"\times",
+        "$",
+        " \u00b1 0.2",
+        "k",
+        " thousand",
+    ),
+    *("minHours", "took ", "of ", "quadratic", "min ", "from ", "loss ", "\u00b5s", "KB ", " pp"),
+)
+LINES = st.lists(st.sampled_from((*NUMBERS, *NUMBERS, *AROUND)), min_size=1, max_size=9).map(
+    "".join
+)
+HEADERS = st.sampled_from(
+    ("", "", "", "| rebuild (h) | low | high |", "run,rebuild_h,x", "a\tMFU %\tMB", "<th>s/it<th>h")
+)
+
+
+def found(line, header, below):
+    return {(one.key, one.at, one.text) for one in figures_in(line, WANTED, header, below)}
+
+
+@settings(max_examples=250)
+@given(LINES, HEADERS, st.one_of(st.just(""), LINES))
+def test_what_is_not_likely_is_no_figure(line, header, below):
+    quick = found(line, header, below)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reading, "likely", lambda wanted, *_: list(wanted))
+        assert quick == found(line, header, below)
+
+
+PREFILTERS = {one: re.compile(prefilter([one])) for one in WANTED}
+
+
+@settings(max_examples=250)
+@given(LINES, HEADERS, st.one_of(st.just(""), LINES))
+def test_whatever_the_reader_finds_the_prefilter_lets_through(line, header, below):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reading, "likely", lambda wanted, *_: list(wanted))
+        for one in WANTED:
+            if any(True for _ in figures_in(line, [one], header, below)):
+                assert PREFILTERS[one].search(f"{line}\n{below}")
