@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pfid.adapters import process_facts, process_identity
 from pfid.adapters.process_identity import Captured
 from pfid.bootstrap.attached_log import attached_log
+from pfid.bootstrap.engine_config import refuse_unusable
 from pfid.bootstrap.kept_fit import kept_fit
 from pfid.bootstrap.launch import (
     BoxChildren,
@@ -40,7 +41,9 @@ def attach_process(
     Raises:
         ProcessGoneError: if it has ended.
         LaunchError: if it is another user's, or its name or log is a living run's.
+        ConfigError: if a configuration is there that no engine can use.
     """
+    refuse_unusable(environ)
     captured = process_identity.capture(pid)
     try:
         _refuse_if_not_ours(pid)

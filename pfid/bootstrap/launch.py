@@ -21,6 +21,7 @@ from pfid.adapters.run_history import RunHistory
 from pfid.adapters.run_records import RunRecords
 from pfid.adapters.terminal import Terminal, shows_output
 from pfid.bootstrap.declarations import Declarations
+from pfid.bootstrap.engine_config import refuse_unusable
 from pfid.bootstrap.launch_provenance import LaunchProvenance
 from pfid.config import paths
 from pfid.domain.errors import ProcessGoneError
@@ -259,8 +260,9 @@ def build_launcher(
         shown: whether a child's output is shown as well, where somebody looks.
 
     Raises:
-        ConfigError: if the environment names no home.
+        ConfigError: if the environment names no home, or a configuration no engine can use.
     """
+    refuse_unusable(environ)
     spawn.keep_listening_descriptors(environ)
     records = user_records(environ)
     return Launcher(

@@ -15,6 +15,7 @@ from pfid.bootstrap.sources import (
 )
 from pfid.domain.errors import ControlError
 from pfid.domain.names import run_id
+from pfid.domain.run import Run
 from pfid.policy.run_choice import RunChoiceError, choose
 from pfid.wire.control import GetRun, RunReply
 from pfid.wire.snapshots import RunDetails, run_of
@@ -35,6 +36,7 @@ def look_up(found: Gathered, wanted: str) -> RunDetails:
     runs = [v.run for s in found.sources for v in s.snapshot.runs if not v.synthetic]
     try:
         chosen = choose(wanted, runs)
+        _refuse_an_older_one(found, wanted, chosen)
     except RunChoiceError:
         remembered = _remembered(found, wanted)
         if remembered is None:
@@ -49,6 +51,13 @@ def look_up(found: Gathered, wanted: str) -> RunDetails:
         if source.kind is not SourceKind.ENGINE:
             raise
         return _left_meanwhile(source, chosen.run_id)
+
+
+def _refuse_an_older_one(found: Gathered, wanted: str, chosen: Run) -> None:
+    """A name means its latest run, also while nobody who answers knows that one."""
+    for each in found.unanswered:
+        if each.name == wanted != chosen.run_id and each.started_at_s > chosen.started_at_s:
+            raise RunChoiceError(each.sentence)
 
 
 def _knows(source: Source, run: str) -> bool:

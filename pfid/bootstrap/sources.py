@@ -58,7 +58,7 @@ class Gathered:
     Attributes:
         sources: those that know something.
         problems: who did not answer and should have; ``unanswered`` runs among them.
-        unanswered: the user's living runs that no source knows.
+        unanswered: the user's runs that no source knows.
     """
 
     sources: tuple[Source, ...] = ()

@@ -1,4 +1,4 @@
-"""A user's living runs that nobody answers for: their engine is only starting, or it is gone."""
+"""A user's runs that nobody answers for: their engine is only starting, or it is gone."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -9,24 +9,26 @@ from pfid.adapters.process_identity import machine_id
 from pfid.adapters.run_records import RunRecords
 from pfid.config.paths import engine_dir, user_state_dir
 from pfid.domain.errors import StateError
-from pfid.wire.record import RunRecord
+from pfid.wire.record import RecordedEnd, RunRecord
 
 STARTING_S: Final = 30.0
-"""So long after its start a run's engine may still be coming up."""
+"""So long after its run's start or end an engine may still be coming up, or hear of the end."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unanswered:
-    """A run that lives and that no source knows.
+    """The latest run of its name, living or over, that no source knows.
 
     Attributes:
         run_id: its id.
         name: its name.
+        started_at_s: wall time.
         sentence: what is known of its watching, and what to do; the same at each look.
     """
 
     run_id: str
     name: str
+    started_at_s: float
     sentence: str
 
     def is_meant(self, wanted: str) -> bool:
@@ -52,12 +54,15 @@ def unanswered(
     from pfid.launch.guard import is_standing
 
     records, processes = RunRecords(user_state_dir(environ, machine_id())), BoxProcesses()
+    latest = {record.run_id for record in records.current()}
     found = []
     for folder in dirs:
         record = _read(records, folder.name)
-        living = record is not None and record.end is None
-        if record is not None and living and is_standing(record.process, processes).blocks:
-            found.append(_said(record, folder, now_s))
+        if record is None:
+            continue
+        lives = record.end is None and is_standing(record.process, processes).blocks
+        if lives or record.run_id in latest:
+            found.append(_unanswered(record, _said(record, folder, now_s, lives=lives)))
     return found
 
 
@@ -68,11 +73,29 @@ def _read(records: RunRecords, run_id: str) -> RunRecord | None:
         return None  # whoever launches the next of that name is told
 
 
-def _said(record: RunRecord, run_dir: Path, now_s: float) -> Unanswered:
-    who = f"{record.run_id} is running (pid {record.process.pid})"
-    if 0 <= now_s - record.started_at_s < STARTING_S:
-        sentence = f"{who}; its engine is starting and knows nothing of it yet, ask again"
-    else:
-        log = engine_dir(run_dir) / "engine.log"
-        sentence = f"{who} and nobody who watches it answers; see {log}"
-    return Unanswered(run_id=record.run_id, name=record.name, sentence=sentence)
+def _unanswered(record: RunRecord, sentence: str) -> Unanswered:
+    return Unanswered(
+        run_id=record.run_id,
+        name=record.name,
+        started_at_s=record.started_at_s,
+        sentence=sentence,
+    )
+
+
+def _said(record: RunRecord, run_dir: Path, now_s: float, *, lives: bool) -> str:
+    log = engine_dir(run_dir) / "engine.log"
+    if lives:
+        who = f"{record.run_id} is running (pid {record.process.pid})"
+        if 0 <= now_s - record.started_at_s < STARTING_S:
+            return f"{who}; its engine is starting and knows nothing of it yet, ask again"
+        return f"{who} and nobody who watches it answers; see {log}"
+    if record.end is None:
+        return f"{record.run_id} is over and nobody saw how it ended; see {log}"
+    who = f"{record.run_id} ended ({_in_words(record.end)})"
+    if 0 <= now_s - record.end.at_s < STARTING_S:
+        return f"{who}; its engine has not heard of it yet, ask again"
+    return f"{who} and nobody watched it; see {log}"
+
+
+def _in_words(end: RecordedEnd) -> str:
+    return f"exit status {end.exit_code}" if end.signal is None else f"signal {end.signal}"

@@ -39,7 +39,7 @@ def gathered(*, everything: bool, said: set[str] | None = None) -> Gathered:
 def nobody(found: Gathered) -> None:
     """Say that there is nothing to look at, and what to do about it.
 
-    Where a run lives whose engine is not up yet, :func:`gathered` has said so.
+    Where there is a run whose engine is not up yet, :func:`gathered` has said so.
     """
     if not found.unanswered:
         note(
@@ -51,7 +51,7 @@ def nobody(found: Gathered) -> None:
 def not_chosen(found: Gathered, wanted: str, problem: RunChoiceError) -> Exit:
     """Say why no run is meant, and return what to exit with.
 
-    A run that lives and whose engine is not up yet is none of those that can be chosen;
+    A run whose engine is not up yet is none of those that can be chosen;
     :func:`gathered` has said what is known of it.
     """
     if any(each.is_meant(wanted) for each in found.unanswered):

@@ -185,9 +185,18 @@ class Watching:
             if link.registered:
                 self._tell_end(link, ended)
         if not self._daemon.registered and not self._engine.registered:
+            self._say_if_unwatched()
             self._tell_later(ended)
         self._forget_engine()
         self._files.close()
+
+    def _say_if_unwatched(self) -> None:
+        """Over a short run an engine may not be up yet; one that is gone will never be."""
+        pidfd = self._engine_pidfd
+        gone = pidfd is not None and not self._watchers.engine_runs(pidfd)
+        if gone or self._engine_starts > 1:
+            log = self._watchers.engine_socket(self._record.run_id).parent / "engine.log"
+            self._say(f"nobody watches {self._record.run_id}: its engine ended (see {log})")
 
     def _tell_end(self, link: WatcherLink, ended: Ended) -> None:
         try:

@@ -1,4 +1,4 @@
-"""A run that lives while its engine is not up yet: said as what it is, never as "no runs"."""
+"""A run whose engine is not up yet, or never was: said as what it is, never as "no runs"."""
 
 import os
 import subprocess
@@ -29,6 +29,7 @@ def living(no_daemon):
         started_at_s=time.time(),
     )
     records.commit(record)
+    records.point_to(record)
     yield record, records
     process.kill()
     process.wait()
@@ -79,21 +80,65 @@ def test_another_runs_name_is_still_an_unknown_one(living, pfid, left_behind, ma
     assert "no run 'nothing'" in err
 
 
-@pytest.mark.parametrize("how", ["ended by its record", "dead without one"])
-def test_a_run_that_is_over_is_not_waited_for(living, pfid, how):
+def over(living, *, ago_s=0.0):
+    """The run has failed, and its launcher has noted that."""
     record, records = living
-    if how == "dead without one":
-        process = msgspec.structs.replace(record.process, start_ticks=1)
-        record = msgspec.structs.replace(record, process=process)
-    else:
-        end = RecordedEnd(exit_code=0, signal=None, at_s=time.time())
-        record = msgspec.structs.replace(record, end=end)
-    records.commit(record)
+    end = RecordedEnd(exit_code=1, signal=None, at_s=time.time() - ago_s)
+    records.commit(msgspec.structs.replace(record, end=end))
     engine_dir(folder()).mkdir()
-    code, _, err = pfid("show", "train")
+
+
+@pytest.mark.parametrize("command", [["status"], ["show", "train"], ["events"]])
+@pytest.mark.parametrize(
+    ("ago_s", "said"),
+    [(0.0, "its engine has not heard of it yet"), (STARTING_S + 1, "nobody watched it")],
+)
+def test_a_failure_that_no_engine_knows_is_said(living, pfid, command, ago_s, said):
+    over(living, ago_s=ago_s)
+    code, out, err = pfid(*command)
+    assert (code, out) == (3, "")
+    assert "train-0009 ended (exit status 1)" in err
+    assert said in err
+    assert "no runs" not in err
+
+
+def test_a_run_that_is_dead_without_a_word_is_said(living, pfid):
+    record, records = living
+    process = msgspec.structs.replace(record.process, start_ticks=1)
+    records.commit(msgspec.structs.replace(record, process=process))
+    engine_dir(folder()).mkdir()
+    code, _, err = pfid("status")
     assert code == 3
-    assert "no daemon answers and this user has no runs" in err
-    assert "starting" not in err
+    assert "train-0009 is over and nobody saw how it ended" in err
+
+
+def test_beside_a_run_that_is_fine_the_unheard_failure_is_no_success(
+    living, pfid, left_behind, make
+):
+    left_behind(make.ended("other-0001", exit_code=0))
+    over(living)
+    code, _, err = pfid("status")
+    assert code == 3
+    assert "train-0009 ended" in err
+
+
+def test_an_older_run_is_not_shown_for_the_latest_of_its_name(living, pfid, left_behind, make):
+    left_behind(make.ended("train-0001", ago_s=10.0))
+    over(living)
+    code, out, err = pfid("show", "train")
+    assert (code, out) == (3, "")
+    assert "train-0009 ended" in err
+    assert pfid("show", "train-0001")[0] != 3
+
+
+def test_an_earlier_run_that_nobody_watched_is_history(living, pfid, left_behind, make):
+    record, records = living
+    over(living)
+    left_behind(make.ended("train-0010", exit_code=0))
+    records.make_run_dir("train-0010", 0)
+    records.point_to(msgspec.structs.replace(record, run_id="train-0010"))
+    records.commit(msgspec.structs.replace(record, run_id="train-0010"))
+    assert "train-0009" not in pfid("status")[2]
 
 
 def test_the_problem_stands_in_json(living, pfid_json):
