@@ -37,7 +37,7 @@ from tracked_peak import RANK, tracked
 
 MIB = 1 << 20
 RUN_MAX_S = 120
-SQUARE, ROWS = (2, 1024), (32, 128)
+SQUARE, ROWS = (8, 2048), (32, 128)
 """Recurrent layers loop over chunks in Python, so that rows are short there."""
 WAYS = [(m, c) for c in (False, True) for m in (Method.FULL, Method.LORA)]
 DEPTHS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers", "decoder_layers")
@@ -47,9 +47,31 @@ SMALL = {
 }  # fmt: skip
 
 
+LATENT = {
+    "qk_nope_head_dim": 64, "qk_rope_head_dim": 32, "v_head_dim": 96, "kv_lora_rank": 256,
+    "q_lora_rank": 512,
+}  # fmt: skip
+WIDE = {"hidden_size": 4096, "intermediate_size": 16384, "num_attention_heads": 32}
+ROUTED = {
+    "n_routed_experts": 16, "n_shared_experts": 1, "num_experts_per_tok": 2, "n_group": 1,
+    "topk_group": 1, "moe_intermediate_size": 1024, "first_k_dense_replace": 1,
+}  # fmt: skip
+HERE = {
+    **dict.fromkeys(("youtu", "minicpm3", "deepseek_v3"), LATENT),
+    "deepseek_v2": {**LATENT, **ROUTED, "num_attention_heads": 16, "num_key_value_heads": 16},
+    "mimo_v2_flash": {"v_head_dim": 192},
+    "nemotron": WIDE,
+    "dots1": ROUTED,
+    "hunyuan_v1_moe": {"num_experts": 16, "moe_topk": 2},
+}
+"""Latent heads are as wide as their values: for others the CPU has no fused attention. The rest is
+what a class refuses by default."""
+
+
 def configured(kind):
-    """Two layers, no dropout, whose kernels keep what a card's do not."""
-    plain, own = CONFIG_MAPPING[kind](), OWN.get(kind.removesuffix("_text"), {})
+    """Two layers without dropout, of which the CPU keeps more than a card."""
+    name = kind.removesuffix("_text")
+    plain, own = CONFIG_MAPPING[kind](), {**OWN.get(name, {}), **HERE.get(name, {})}
     other = getattr(plain, "attribute_map", {})
     drops = {k: 0.0 for k, v in plain.to_dict().items() if "drop" in k and isinstance(v, float)}
     small = {k: v for k, v in SMALL.items() if hasattr(plain, k) and other.get(k) not in SMALL}
