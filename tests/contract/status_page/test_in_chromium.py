@@ -16,6 +16,7 @@ STICKING_OUT = """[...document.querySelectorAll('td *:not(title)')].filter(e => 
   return own.width && (own.right > cell.right + 1 || own.left < cell.left - 1);
 }).map(e => e.outerHTML)"""
 SHOTS = os.environ.get("PFID_TEST_SHOTS")
+LAYOUT = Path(__file__).with_name("layout.js").read_text()
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +30,11 @@ def browser(tmp_path_factory):
 
 
 def keep(browser, name):
-    """A picture that is not blank; kept where somebody wants to look."""
+    """A page on which nothing overlaps, sticks out or is too pale or small to be read.
+
+    Its picture is not blank, and kept where somebody wants to look.
+    """
+    assert browser.value(LAYOUT) == []
     path = browser.screenshot(name)
     assert path.stat().st_size > 4_000
     if SHOTS:
@@ -81,3 +86,32 @@ def test_a_daemon_that_stands_still_says_so_first(browser, served, snapshot):
     assert "old news" in browser.value("document.querySelector('.alarm').innerText")
     browser.look(served(snapshot()), 800)
     assert browser.value("document.querySelectorAll('.alarm').length") == 0
+
+
+PLANTED = {
+    "overlaps": (
+        "document.querySelector('tbody tr').style.transform = 'translateY(12px)'",
+        "document.querySelector('td .dim').style = 'position: relative; top: -1em'",
+        "document.querySelector('h2').style.marginTop = '-60px'",
+    ),
+    "outside": (
+        "document.querySelector('h2').style.marginLeft = '-60px'",
+        "document.querySelector('svg').style.marginLeft = '2000px'",
+    ),
+    "pale": (
+        "document.querySelector('td b').style.color = 'rgb(150, 150, 150)'",
+        "document.querySelector('.tag').style.backgroundColor = 'rgb(120, 120, 120)'",
+        "document.querySelector('svg .line').style.stroke = 'rgb(220, 220, 220)'",
+    ),
+    "small": ("document.querySelector('.dim').style.fontSize = '10px'",),
+}
+
+
+@pytest.mark.parametrize("kind", PLANTED)
+def test_a_fault_of_the_layout_would_have_been_seen(browser, served, with_gpus, kind):
+    url = served(with_gpus)
+    for fault in PLANTED[kind]:
+        browser.look(url, 1600)
+        assert browser.value(LAYOUT) == []
+        browser.value(fault)
+        assert kind in {line.partition(":")[0] for line in browser.value(LAYOUT)}, fault
