@@ -18,6 +18,7 @@ from pfid.policy.job_identity import job_identity
 
 pytestmark = [pytest.mark.full, pytest.mark.needs("promtool")]
 FATE_MIN, SHOWN_MIN, LENGTH_MIN = 10, 15, 60
+MEMORY_MIN, LONG_MIN = 360, 400
 SOON_MIN, LATE_MIN = 20, 50
 """While what has ended is on the page, and long after."""
 POD = {"KUBERNETES_SERVICE_HOST": "10.0.0.1"}
@@ -32,6 +33,7 @@ class Rank:
     state: str | None = None
     unseen_from_min: int = LENGTH_MIN
     from_min: int = 0
+    length_min: int = LENGTH_MIN
 
     def series(self):
         job = job_identity(self.environ)
@@ -49,7 +51,7 @@ class Rank:
             yield _line("pfid_run_end_timestamp_seconds", labels, gap, ended_s, shown)
 
     def _of(self, name, labels, value):
-        shown = LENGTH_MIN if self.state is None else FATE_MIN + SHOWN_MIN
+        shown = self.length_min if self.state is None else FATE_MIN + SHOWN_MIN
         return _line(name, labels, "_ " * self.from_min, value, min(shown, self.unseen_from_min))
 
 
@@ -90,12 +92,16 @@ class World:
 
 def said(tmp_path, *worlds):
     """What promtool says of them, "" if all is as expected."""
+    return promtool_says(tmp_path, [world.data() for world in worlds])
+
+
+def promtool_says(tmp_path, tests, every="1m"):
+    """What promtool says of tests in its own form."""
     groups = [FLEET, Group(name="facts", rules=RUN_FACTS)]
     (tmp_path / "rules.yml").write_text(yaml_text(rules_data(groups)))
     file = tmp_path / "test.json"
-    tests = [world.data() for world in worlds]
     file.write_text(
-        json.dumps({"rule_files": ["rules.yml"], "evaluation_interval": "1m", "tests": tests})
+        json.dumps({"rule_files": ["rules.yml"], "evaluation_interval": every, "tests": tests})
     )
     return promtool.test_rules(file)
 
@@ -272,3 +278,50 @@ def test_a_rank_whose_box_is_out_of_sight_is_unknown_unless_it_died_before_or_el
         )
         == ""
     )
+
+
+def test_a_rank_that_finished_or_is_out_of_sight_is_remembered_for_six_hours(tmp_path):
+    """To the minute: of one that has ended the last page that showed it counts."""
+    whole = [replace(r, length_min=LONG_MIN, unseen_from_min=LONG_MIN) for r in step(3)]
+    last_shown, last_seen = FATE_MIN + SHOWN_MIN, 12
+    worlds = [
+        World(
+            name=name,
+            ranks=with_second(whole, **fate),
+            expected=[
+                (f"sum({counted})", since + MEMORY_MIN, 3),
+                (f"sum({counted})", since + MEMORY_MIN + 1, 2),
+                *missing(since + MEMORY_MIN, value=0),
+                *missing(since + MEMORY_MIN + 3),
+            ],
+        )
+        for name, fate, since, counted in (
+            ("finished", {"state": "exited"}, last_shown, "job_id:pfid_ranks:count"),
+            (
+                "unseen",
+                {"unseen_from_min": last_seen},
+                last_seen,
+                "job_id:pfid_ranks:count_perhaps",
+            ),
+        )
+    ]
+    assert said(tmp_path, *worlds) == ""
+
+
+def test_the_mean_of_steps_is_that_of_the_last_five_minutes(tmp_path):
+    """Steps take a second for twenty minutes, then two; pages are scraped every half minute."""
+    labels = '{job="pfid",instance="n0",run="r"}'
+    mean = "sum(round(1000 * run:pfid_step_duration_seconds:mean5m))"
+    moments = (("20m", 1_000), ("24m30s", 1_900), ("25m", 2_000))
+    test = {
+        "interval": "30s",
+        "input_series": [
+            {"series": f"pfid_step_duration_seconds_count{labels}", "values": "0+30x60"},
+            {"series": f"pfid_step_duration_seconds_sum{labels}", "values": "0+30x40 1260+60x19"},
+        ],
+        "promql_expr_test": [
+            {"expr": mean, "eval_time": at, "exp_samples": [{"labels": "{}", "value": value}]}
+            for at, value in moments
+        ],
+    }
+    assert promtool_says(tmp_path, [test], every="30s") == ""

@@ -120,7 +120,7 @@ def living(failing, reason, ready):
     [
         ("1x9 stale", "1x9 stale", 12, 1),
         ("1x9 stale", "1x9 stale", 24, 1),
-        ("1x9 stale", "1x9 stale", 26, 0),
+        ("1x9 stale", "1x9 stale", 25, 0),
         ("1x4 0x4 stale", "1x9 stale", 12, 0),
         ("1x9 stale _x2 0x20", "1x9 stale _x2 1x20", 16, 0),
         ("1x9 stale _x5", "1x9 stale 0x20", 12, 1),
