@@ -74,7 +74,7 @@ def first_norm(whole, prefix):
     names = [
         name
         for name, module in whole.named_modules()
-        if name.startswith(f"{prefix}.0.") and type(module).__name__.endswith("Norm")
+        if name.startswith(f"{prefix}.0.") and "Norm" in type(module).__name__
     ]
     wide = [n for n in names if n.count(".") == prefix.count(".") + 2]
     return whole.get_submodule(wide[0])
