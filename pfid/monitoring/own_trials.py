@@ -153,7 +153,12 @@ OF_PFID: Final[Mapping[str, Trial]] = {
     ),
     "PfidConfigReloadFailed": level("pfid_config_last_reload_successful", 0, 1),
     "PfidStateNotWritable": level("pfid_store_writable", 0, 1),
-    "PfidRunsUnread": level("pfid_runs_unread", 1, 0),
+    "PfidRunsUnread": Trial(
+        fires=(always("pfid_runs_unread", 2),),
+        also={"one is enough": Trial(fires=(always("pfid_runs_unread", 1),), says="1")},
+        quiet={"all were read": (always("pfid_runs_unread", 0),)},
+        says="2",
+    ),
     "PfidPluginErrors": counter("pfid_plugin_errors_total", plugin="p", hook="pfid_checks"),
     "PfidPluginWorkerEnds": counter(
         "pfid_plugin_worker_ends_total", WORKER_ENDS, WORKER_WINDOW_S, cause="crashed"
