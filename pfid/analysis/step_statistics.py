@@ -23,7 +23,8 @@ class StepStatistics:
     """Takes the events of one writer in order; at most some 95 KB at any length.
 
     Single steps and intervals are held apart. The summary speaks of single steps; only where a
-    run logs intervals and nothing else it speaks of those, and says how many steps each holds.
+    run logs intervals and little else it speaks of those, and says how many steps each holds; of
+    how many it does not speak is said either way.
     """
 
     __slots__ = (
@@ -93,6 +94,7 @@ class StepStatistics:
             max_s=sketch.percentile(100),
             rank_error=sketch.rank_error,
             interval_steps=self._usual_interval() if intervals else 1,
+            other_steps=self._singles.n if intervals else sum(self._counts) - self._singles.n,
         )
 
     def freeze(self) -> None:

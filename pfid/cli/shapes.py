@@ -138,6 +138,8 @@ def _summary_json(summary: StepSummary | None, view: RunView) -> dict[str, Any] 
         "p99": summary.p99_s,
         "max": summary.max_s,
         "rank_error": summary.rank_error,
+        "interval_steps": summary.interval_steps,
+        "other_steps": summary.other_steps,
     }
 
 

@@ -18,6 +18,7 @@ from pfid.cli.gpu_shapes import gpu_json
 from pfid.cli.gpu_text import sentence
 from pfid.cli.output import Cell, Exit, emit_json, facts, table
 from pfid.cli.shapes import event_json, run_json, stop_json, verdicts_json
+from pfid.cli.step_cover import not_covered
 from pfid.cli.times import age, rfc3339
 from pfid.cli.unread_steps import UNREAD, phase_known, unread
 from pfid.domain.gpu_view import GpuView
@@ -127,6 +128,7 @@ def _step_facts(view: RunView) -> Iterable[tuple[str, str]]:
         yield "step seconds", f"n={s.n} min={s.min_s:.4g} {ranks} max={s.max_s:.4g}{clock}"
         if s.first_s is not None:
             yield "first step", f"{s.first_s:.4g} s, not counted above"
+        yield from not_covered(s)
     if view.optimizers:
         yield "steps of", f"{', '.join(view.optimizers)} (reported from inside)"
     if view.files_left_out:

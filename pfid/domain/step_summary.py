@@ -66,6 +66,8 @@ class StepSummary:
         rank_error: largest share of n by which a reported rank may be off; 0 when exact.
         interval_steps: 1 for single steps; more where the run logs only intervals and each value
             is the mean over that many steps (n counts intervals then).
+        other_steps: timed steps that none of these figures speaks of: those known only in means
+            over several, or single ones where the means are more.
     """
 
     n: int
@@ -77,3 +79,4 @@ class StepSummary:
     max_s: float
     rank_error: float = 0.0
     interval_steps: int = 1
+    other_steps: int = 0

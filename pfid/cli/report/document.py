@@ -7,6 +7,7 @@ from pfid import __version__
 from pfid.cli.achieved_text import achieved_facts
 from pfid.cli.report.gpus import gpus
 from pfid.cli.report.plots import BUCKET_TEXTS, Plots
+from pfid.cli.step_cover import not_covered
 from pfid.cli.times import age, rfc3339
 from pfid.domain.gate import Gate
 from pfid.domain.gpu_view import GpuView
@@ -31,7 +32,7 @@ class Reported:
         at_s: wall time of the figures.
         gates: of whoever judged.
         gpus: of the box; None where nobody samples.
-        steps_s: step times, oldest first.
+        steps_s: step times, oldest first, the first step not among them.
         whole: whether these are all steps, or only the last ones.
         plots: who draws.
         plots_missing: what better plots would take, "" where these are they.
@@ -107,11 +108,13 @@ def _steps(shown: Reported) -> Iterator[Markup]:
         yield el("p", "Steps by duration; each bar is named by its upper bound in seconds.")
         yield shown.plots.buckets(view.histogram.counts, BUCKET_TEXTS)
     if shown.steps_s:
-        which = "every timed step" if shown.whole else f"the last {len(shown.steps_s)} steps"
+        which = (
+            "every step after the first" if shown.whole else f"the last {len(shown.steps_s)} steps"
+        )
         yield el("p", f"Seconds of {which}, in order; the dashed line is the baseline, if any.")
         yield shown.plots.timeline(shown.steps_s, baseline_s)
     else:
-        yield el("p", "No step was timed.", class_="dim")
+        yield el("p", "No step after the first was timed.", class_="dim")
 
 
 def _step_facts(view: RunView) -> Iterator[tuple[str, Child]]:
@@ -123,6 +126,7 @@ def _step_facts(view: RunView) -> Iterator[tuple[str, Child]]:
         yield "90th, 99th percentile", f"{s.p90_s:.4g} s, {s.p99_s:.4g} s"
         yield "fastest, slowest", f"{s.min_s:.4g} s, {s.max_s:.4g} s"
         yield "first step", "not timed" if s.first_s is None else f"{s.first_s:.4g} s"
+        yield from not_covered(s)
     if view.optimizers:
         yield "steps of", text(f"{', '.join(view.optimizers)} (reported from inside)", 200)
     for name, said in achieved_facts(view.achieved):

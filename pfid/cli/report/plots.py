@@ -8,6 +8,8 @@ from pfid.formats.html.markup import Markup
 from pfid.formats.html.plots import bars, scatter, timeline
 
 BOUNDS_S: Final = tuple(0.01 * 2**k for k in range(17))
+BARS: Final = 12
+"""Of a distribution: as many as have room for their bounds."""
 BUCKET_TEXTS: Final = (*(f"{bound:.4g}" for bound in BOUNDS_S), "more")
 
 
@@ -33,16 +35,27 @@ class Plots(Protocol):
         ...
 
 
+def _bounds_between(least: float, most: float) -> list[float]:
+    """Upper bounds of the bars; of factor two from 10 ms where a step took no time at all."""
+    if most <= least:
+        return [most]
+    if least <= 0:
+        return [bound for bound in BOUNDS_S if bound < most] + [most]
+    factor = most / least
+    return [*(least * factor ** (k / BARS) for k in range(1, BARS)), most]
+
+
 class SmallPlots:
     """The shapes of the daemon's own page."""
 
     def distribution(self, seconds: Sequence[float], baseline_s: float | None) -> Markup:
-        """By buckets of factor two."""
+        """By bars of one factor, from the fastest to the slowest step."""
         del baseline_s
-        counts = [0] * len(BUCKET_TEXTS)
+        bounds = _bounds_between(min(seconds), max(seconds))
+        counts = [0] * len(bounds)
         for value in seconds:
-            counts[bisect_left(BOUNDS_S, value)] += 1
-        return bars(counts, BUCKET_TEXTS, "s")
+            counts[min(bisect_left(bounds, value), len(bounds) - 1)] += 1
+        return bars(counts, [f"{bound:.4g}" for bound in bounds], "s")
 
     def buckets(self, counts: Sequence[int], names: Sequence[str]) -> Markup:
         """As they are."""

@@ -1,4 +1,7 @@
-"""Every step of a run in order, out of its own files; the daemon keeps the last few only."""
+"""Every step of a run in order, out of its own files; the daemon keeps the last few only.
+
+The first step is left out by position, as in every other figure: it holds the compile.
+"""
 
 from collections.abc import Mapping, Sequence
 from contextlib import closing
@@ -60,43 +63,47 @@ def _reported(file: Path) -> list[StepEvent]:
 
 def _leading(events: Sequence[StepEvent]) -> tuple[float, ...]:
     leading, launches = Leading(), LaunchWindows()
-    timed: list[float] = []
+    heard: list[StepEvent] = []
     for event in events:
         leading, counts, anew = hear(leading, 0, event)
         if anew:
-            timed, launches = [], LaunchWindows()
+            heard, launches = [], LaunchWindows()
         whole = launches.take(event) if counts else None
-        if whole is not None and whole.phase is Phase.TRAIN and whole.seconds_per_step is not None:
-            timed.append(whole.seconds_per_step)
-    return tuple(timed)
+        if whole is not None:
+            heard.append(whole)
+    return _after_the_first(heard)
+
+
+def _after_the_first(events: Sequence[StepEvent]) -> tuple[float, ...]:
+    """Seconds of every training step but the first event."""
+    return tuple(
+        event.seconds_per_step
+        for event in events[1:]
+        if event.phase is Phase.TRAIN
+        and event.seconds_per_step is not None
+        and isfinite(event.seconds_per_step)
+    )
 
 
 def step_times(logs: Sequence[Text]) -> tuple[tuple[float, ...], tuple[str, ...]]:
     """Seconds of every training step in these logs, and what could not be read."""
-    timed: list[float] = []
+    events: list[StepEvent] = []
     problems: list[str] = []
     for text in logs:
         try:
-            timed += _of(text)
+            events += _of(text)
         except (OSError, EOFError) as problem:
             problems.append(
                 f"{text.path}: cannot be read ({problem}); only the last steps are shown"
             )
-    return tuple(timed), tuple(problems)
+    return _after_the_first(events), tuple(problems)
 
 
-def _of(text: Text) -> list[float]:
+def _of(text: Text) -> list[StepEvent]:
     parser = LogParser()
     events = []
     with closing(open_log(str(text.path))) as log:
         log.read(text.begins_at)
         while block := log.read(BLOCK_BYTES):
             events += parser.feed(block, None)
-    events += parser.finish()
-    return [
-        event.seconds_per_step
-        for event in events
-        if event.phase is Phase.TRAIN
-        and event.seconds_per_step is not None
-        and isfinite(event.seconds_per_step)
-    ]
+    return events + parser.finish()

@@ -31,7 +31,7 @@ def busy(daemon, make):
 
 
 @pytest.mark.parametrize("wanted", ["train-0001", "train"])
-def test_a_run_is_found_by_id_or_name(busy, pfid_json, wanted):
+def test_a_run_is_found_by_id_or_name(busy, pfid_json, documented, wanted):
     code, printed = pfid_json("show", wanted)
     assert code == 0
     assert printed["run"]["run_id"] == "train-0001"
@@ -46,10 +46,39 @@ def test_a_run_is_found_by_id_or_name(busy, pfid_json, wanted):
         "p99": 30.52,
         "max": 45.0,
         "rank_error": 0.0,
+        "interval_steps": 1,
+        "other_steps": 0,
     }
+    assert printed["run"]["step_seconds"].keys() == documented("step times of a run")
     assert printed["run"]["baseline"] == {"median": 19.7, "source": "earlier_runs", "n": 900}
     assert printed["events"][0]["reason"] == "signaled"
     assert printed["evidence"] == {"run_gone": ["line \x1b[31mone"]}
+
+
+@pytest.mark.parametrize(
+    ("interval_steps", "said"),
+    [
+        (1, ("not in it 149 steps timed only several at a time",)),
+        (10, ("each of these a mean over 10 steps", "not in it 149 steps timed by themselves")),
+    ],
+)
+def test_steps_that_the_distribution_does_not_speak_of_are_said(
+    daemon, make, pfid, interval_steps, said
+):
+    summary = StepSummary(
+        n=68,
+        first_s=None,
+        min_s=0.36,
+        p50_s=0.4,
+        p90_s=0.4,
+        p99_s=0.4,
+        max_s=0.4,
+        interval_steps=interval_steps,
+        other_steps=149,
+    )
+    daemon.snapshot = make.snapshot(runs=[make.run(steps_total=218, summary=summary)])
+    shown = " ".join(pfid("show", "train")[1].split())
+    assert all(part in shown for part in said)
 
 
 def test_a_beginning_is_enough_where_it_is_the_only_one(busy, pfid_json):

@@ -77,12 +77,26 @@ def test_intervals_are_never_passed_off_as_single_steps() -> None:
         statistics.add(step(200.0, 10))
     only = statistics.summary()
     assert only is not None
-    assert (only.n, only.p50_s, only.interval_steps) == (3, 20.0, 10)
+    assert (only.n, only.p50_s, only.interval_steps, only.other_steps) == (3, 20.0, 10, 0)
     for _ in range(5):
         statistics.add(step(7.0))
     singles = statistics.summary()
     assert singles is not None
-    assert (singles.n, singles.max_s, singles.interval_steps) == (5, 7.0, 1)
+    assert (singles.n, singles.max_s, singles.interval_steps, singles.other_steps) == (
+        5,
+        7.0,
+        1,
+        30,
+    )
+
+
+def test_where_means_are_shown_the_steps_timed_by_themselves_are_counted_beside() -> None:
+    statistics = StepStatistics()
+    for event in (step(1.0), step(0.4), *[step(0.5, 10)] * 5):
+        statistics.add(event)
+    means = statistics.summary()
+    assert means is not None
+    assert (means.n, means.interval_steps, means.other_steps) == (5, 10, 1)
 
 
 def test_a_gap_with_an_evaluation_in_it_is_no_step_time() -> None:

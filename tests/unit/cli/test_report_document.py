@@ -5,7 +5,8 @@ from dataclasses import replace
 from pfid.bootstrap.specimen import specimen_snapshot
 from pfid.cli.report.document import Reported, report
 from pfid.cli.report.gpus import NEVER_SEEN, ON_NONE
-from pfid.cli.report.plots import SmallPlots
+from pfid.cli.report.plots import BARS, SmallPlots
+from pfid.cli.report.step_times import Text, step_times
 from pfid.domain.gpu_past import GpuPast
 from pfid.domain.gpu_reference import GpuReference
 from pfid.domain.verdict import Figure
@@ -96,13 +97,13 @@ def test_gpus_stand_in_the_order_of_the_box():
 
 def test_no_step_is_said_one_step_is_a_plot_and_every_step_has_its_distribution():
     none = report(shown(1))
-    assert "No step was timed." in none
+    assert "No step after the first was timed." in none
     assert "<svg" not in none
     one = report(shown(1, steps_s=(0.5,), whole=True))
     assert "1 values by s" in one
     assert "1 values in s" in one
     many = report(shown(1, steps_s=(0.01, 0.02, 9_000.0), whole=True))
-    assert "up to more s: 1" in many
+    assert "up to 9000 s: 1" in many
 
 
 def test_what_larger_plots_would_take_is_said_in_one_line_and_only_then():
@@ -124,3 +125,18 @@ def test_lines_of_a_log_are_text_and_only_there_when_asked_for():
     assert "&lt;script&gt;" in page
     assert "\u202e" not in page
     assert "own log" not in report(shown())
+
+
+def test_the_first_step_is_in_no_distribution_whoever_tells_it(tmp_path):
+    log = tmp_path / "train.log"
+    seconds = (9_000.0, *(100.0 + i for i in range(40)))
+    log.write_text("".join(f"iter {i}: loss 2.5, time {s:.2f}ms\n" for i, s in enumerate(seconds)))
+    timed, problems = step_times([Text(path=log)])
+    assert (len(timed), max(timed), problems) == (40, 0.139, ())
+
+
+def test_small_distributions_have_bars_between_the_fastest_and_the_slowest_step():
+    drawn = str(SmallPlots().distribution([0.021 + 0.0001 * i for i in range(30)], None))
+    assert drawn.count("<rect") == BARS
+    assert str(SmallPlots().distribution([0.5] * 9, None)).count("<rect") == 1
+    assert str(SmallPlots().distribution([0.0, 0.5], None)).count("<title>up to") >= 2
