@@ -97,6 +97,7 @@ LIMITED = {
     "PfidRankSlow",
     "PfidRestarting",
     "PfidRunHostMemoryHigh",
+    "PfidRunsUnread",
     "PfidSamplerStale",
     "PfidSelftestFailed",
     "PfidSelftestOverdue",
