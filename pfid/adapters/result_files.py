@@ -8,14 +8,16 @@ import hashlib
 import io
 import json
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, Final, cast
 
 from pfid.adapters import inspect_archives
-from pfid.adapters.result_lines import SKIP_BYTES, ResultLines, Value
+from pfid.adapters.result_lines import CUT_OFF, SKIP_BYTES, ResultLines, Value
 from pfid.config.gates import Records
 from pfid.formats.results import inspect_log, json_lines, lm_eval
 from pfid.formats.results.logged import Logged
@@ -42,6 +44,8 @@ class Reader:
     formats: list[str] = field(default_factory=list)
     _digest: Any = field(default_factory=hashlib.sha256)
     _runs: dict[str, int] = field(default_factory=dict)
+    _contents: dict[tuple[str, str], Path] = field(default_factory=dict)
+    _copies: Counter[str] = field(default_factory=Counter)
     _seen: int = 0
     _said_at_s: float = field(default_factory=time.monotonic)
 
@@ -62,15 +66,27 @@ class Reader:
         """
         try:
             with path.open("rb", buffering=0) as raw:
-                hashed = _Hashed(raw, self._digest)
-                stream = io.BufferedReader(hashed, 1 << 16)
-                read = _File(self, path, cast("BinaryIO", stream), run).logged()
+                content = hashlib.sha256()
+                stream = io.BufferedReader(_Hashed(raw.readinto, self._digest, content), 1 << 16)
+                file = _File(self, path, cast("BinaryIO", stream), run)
+                read = file.logged()
+                unpacked = file.unpacked()
                 while stream.read(SKIP_BYTES):  # the digest is of all of it
                     pass
-                return read
+                return self._but_copies(file, read, unpacked or content.hexdigest())
         except OSError as error:
             why = error.strerror or str(error)
             raise ResultFileError(f"{path}: cannot be read: {why}") from error
+
+    def _but_copies(self, file: "_File", read: Logged, content: str) -> Logged:
+        """What was read, or nothing where a file of the same task held the same, byte by byte."""
+        key = file.task, content
+        first = self._contents.get(key)
+        if first is None or not read.records:
+            self._contents[key] = file.path
+            return read
+        self._copies[file.task] += 1
+        return Logged(copy=f"{file.path} holds, byte for byte, what {first} holds")
 
     @property
     def runs(self) -> int:
@@ -79,7 +95,8 @@ class Reader:
         Where lines say themselves which repeat they are of, one file may hold several.
         """
         lines = 0 if self.how.fields.repeat else self.formats.count("json_lines")
-        return max(lines, *(n + 1 for n in self._runs.values()), 1)
+        logs = (n + 1 - self._copies[task] for task, n in self._runs.items())
+        return max(lines - self._copies[""], *logs, 1)
 
     def run_of(self, task: str) -> int:
         """How many logs of the same task were read before."""
@@ -107,16 +124,17 @@ class Reader:
 class _Hashed(io.RawIOBase):
     """A file whose bytes are digested as they are read; each once, in its order."""
 
-    def __init__(self, raw: Any, digest: Any) -> None:
-        self._raw = raw
-        self._digest = digest
+    def __init__(self, read_into: Callable[[Any], int | None], *digests: Any) -> None:
+        self._read_into = read_into
+        self._digests = digests
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
-        size: int = self._raw.readinto(buffer) or 0
-        self._digest.update(memoryview(buffer)[:size])
+        size = self._read_into(buffer) or 0
+        for digest in self._digests:
+            digest.update(memoryview(buffer)[:size])
         return size
 
 
@@ -129,7 +147,19 @@ class _File:
         self.path = path
         self.stream = stream
         self.run = run
+        self.task = ""
         self.bad: list[BadRecord] = []
+        self._content = hashlib.sha256()
+        self._packed: BinaryIO | None = None
+
+    def unpacked(self) -> str:
+        """Digest of what a packed file holds, once it was read; "" for any other."""
+        if self._packed is None:
+            return ""
+        with suppress(*CUT_OFF):
+            while self._packed.read(SKIP_BYTES):
+                pass
+        return self._content.hexdigest()
 
     def logged(self) -> Logged:
         head = cast("io.BufferedReader", self.stream).peek(4)[:4]
@@ -138,7 +168,9 @@ class _File:
                 return self._of_inspect(archive.header, archive.samples)
         stream = self.stream
         if head[:2] == GZIP:
-            stream = cast("BinaryIO", gzip.GzipFile(fileobj=stream))
+            # One piece at a time: what comes before a cut is read before the cut is met.
+            hashed = _Hashed(gzip.GzipFile(fileobj=stream).readinto1, self._content)
+            stream = self._packed = cast("BinaryIO", io.BufferedReader(hashed, 1 << 16))
         progress = partial(self.reader.progress, self.path)
         lines = ResultLines(self.path, stream, self.how.line_max_bytes, self._refuse, progress)
         data = lines.begin()
@@ -176,6 +208,7 @@ class _File:
     def _lm_eval(self, lines: Iterable[Value]) -> Logged:
         self.reader.formats.append("lm_eval")
         task = lm_eval.task_of(self.path.name) or self.how.family or self.path.stem
+        self.task = task
         run = self.reader.run_of(task)
         results = _results_beside(self.path)
         seed = lm_eval.seed_of(results, task)
@@ -207,7 +240,8 @@ class _File:
         self, header: Mapping[str, Any], samples: Iterable[tuple[str, Callable[[], Any]]]
     ) -> Logged:
         self.reader.formats.append("inspect")
-        run = self.reader.run_of(inspect_log.task_of(header))
+        self.task = inspect_log.task_of(header)
+        run = self.reader.run_of(self.task)
         found: list[ResultRecord] = []
         for number, (place, sample) in enumerate(samples, 1):
             self.reader.progress(self.path, number)

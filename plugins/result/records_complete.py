@@ -3,10 +3,12 @@
 A figure over the records that happened to arrive is a figure of another evaluation. Records are
 counted against what the spec, or the log itself, says there should be. Fewer is unknown and keeps
 every other judgement unknown; more means two runs in one file, or a record that came twice. Two
-arms of which every answer is the same are one arm: no difference between them means anything.
+arms of which every answer is the same are one arm: no difference between them means anything. Nor
+is a file that holds, byte for byte, what another of its arm holds a further run: it is read once,
+and what would be said of its repeats is unknown.
 
 Blind spot: a count that nobody declared cannot be missed, and the right number of wrong records
-looks whole.
+looks whole. A copy in which one byte was changed passes for a run of its own.
 
 When it fires: look at the bad records below, each with its line. If repeats came without a number,
 map `records.fields.seed` or `repeat`; if two runs were written into one file, give each its own; if
@@ -40,9 +42,19 @@ from pfid.spec.ports.results import Arm, BadRecord, Doubt, ResultFacts
 ANSWERS: Final = Answers(
     {
         "records_complete": (Outcome.PASS, "every record that was declared is there"),
-        "records_too_many": (Outcome.FAIL, "there are more records than were declared"),
+        "records_too_many": (
+            Outcome.FAIL,
+            "there are more records, good and bad, than were declared",
+        ),
         "records_missing": (Outcome.UNKNOWN, "there are fewer good records than were declared"),
-        "records_bad": (Outcome.UNKNOWN, "some records cannot be read, and no count was declared"),
+        "file_given_twice": (
+            Outcome.UNKNOWN,
+            "one and the same file was given more than once: its answers are no further run",
+        ),
+        "records_bad": (
+            Outcome.UNKNOWN,
+            "some records cannot be judged, and no count was declared",
+        ),
         "no_records": (Outcome.UNKNOWN, "there is not one record that can be judged"),
         "arms_alike": (
             Outcome.UNKNOWN,
@@ -51,7 +63,14 @@ ANSWERS: Final = Answers(
         "count_not_declared": (Outcome.UNKNOWN, "nobody says how many records there should be"),
     }
 )
-ORDER: Final = (Doubt.TOO_MANY, Doubt.NO_RECORDS, Doubt.MISSING, Doubt.BAD, Doubt.NOT_DECLARED)
+ORDER: Final = (
+    Doubt.COPIED,
+    Doubt.TOO_MANY,
+    Doubt.NO_RECORDS,
+    Doubt.MISSING,
+    Doubt.BAD,
+    Doubt.NOT_DECLARED,
+)
 """The one that says most first, of two arms."""
 SHOWN: Final = 20
 EVIDENCE_CHARS: Final = 300
@@ -67,6 +86,7 @@ class Seen:
     alike: bool
     counts: tuple[tuple[str, int, int, int | None], ...] = reported()
     bad: tuple[BadRecord, ...] = reported(default=())
+    copies: tuple[str, ...] = reported(default=())
     swapped: bool = reported(default=False)
 
 
@@ -80,6 +100,7 @@ def observe(world: World) -> Seen:
         swapped=_swapped(facts),
         counts=tuple((a.name, len(a.records), a.bad_total, a.declared) for a in arms),
         bad=tuple(bad for a in arms for bad in a.bad),
+        copies=tuple(copy for a in arms for copy in a.copies),
     )
 
 
@@ -130,7 +151,8 @@ def judge(seen: Seen, limits: object) -> Verdict:
 def _evidence(seen: Seen) -> tuple[str, ...]:
     """How many of each kind, then the first of them with their places."""
     kinds = Counter(bad.reason for bad in seen.bad)
-    lines = [f"{n} x {printable(reason, 60)}" for reason, n in kinds.most_common()]
+    lines = [printable(copy, EVIDENCE_CHARS) for copy in seen.copies[:SHOWN]]
+    lines += [f"{n} x {printable(reason, 60)}" for reason, n in kinds.most_common()]
     for bad in seen.bad[:SHOWN]:
         detail = f": {bad.detail}" if bad.detail else ""
         lines.append(printable(f"{bad.place}: {bad.reason}{detail}", EVIDENCE_CHARS))
@@ -147,6 +169,12 @@ def controls(limits: object) -> Iterable[Control]:
     yield _control("one more", "records_too_many", arm([*ten, record(10)], declared=10))
     twice = BadRecord(place="r.jsonl:11", reason="duplicate")
     yield _control("one twice", "records_too_many", arm(ten, bad=(twice,), bad_total=1))
+    again = "r2.jsonl holds, byte for byte, what r1.jsonl holds"
+    yield _control("a copy as a run", "file_given_twice", arm(ten, copies=(again,)))
+    yield _control("a copy, and bad", "file_given_twice", arm(
+        ten, declared=20, copies=(again,), bad=(bad,), bad_total=1))  # fmt: skip
+    copied = arm(ten, "baseline", copies=(again,))
+    yield _control("a copy in the baseline", "file_given_twice", arm(ten), copied)
     yield _control("one less", "records_missing", arm(ten[:9], declared=10))
     broken = arm(ten[:9], declared=10, bad=(bad,), bad_total=1)
     yield _control("one broken", "records_missing", broken)

@@ -87,11 +87,13 @@ class _Side:
     runs: int
     numbered: bool
     mixed: tuple[str, ...]
+    copies: tuple[str, ...]
 
     @classmethod
     def read(cls, paths: Sequence[Path], spec: GateSpec, told: Callable[[str], None]) -> "_Side":
         reader = Reader(how=spec.records, told=told)
-        logs = [reader.read(path, run) for run, path in enumerate(files_of(tuple(paths)))]
+        every = [reader.read(path, run) for run, path in enumerate(files_of(tuple(paths)))]
+        logs = [log for log in every if not log.copy]
         declared = [log.declared for log in logs]
         return cls(
             records=tuple(r for log in logs for r in log.records),
@@ -103,6 +105,7 @@ class _Side:
             runs=reader.runs,
             numbered=spec.records.fields.item == NUMBERED,
             mixed=_mixed(logs),
+            copies=tuple(log.copy for log in every if log.copy),
         )
 
     def of(self, name: str) -> tuple[ResultRecord, ...]:
@@ -130,6 +133,7 @@ class _Side:
             bad=bad[:BAD_KEPT],
             bad_total=len(bad),
             digest=self.digest,
+            copies=self.copies,
             mixed=self.mixed or (("max_tokens",) if _varied(_caps_of(good)) else ()),
         )
 

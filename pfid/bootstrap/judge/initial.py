@@ -87,13 +87,19 @@ def initial_spec(
         f"seeds: {len(seeds - {None}) or 'none'}",
         f"scores: {', '.join(scores[:FAMILIES_SHOWN]) or 'none'}",
     )
-    counted = {role: -(-len(arm.records) // arm.runs) for role, arm in held}
+    counted = {role: -(-_there(arm) // arm.runs) for role, arm in held}
     return _whole(first, section, guess, _Seen(draft, counted, families, scores)), said
+
+
+def _there(arm: Arm) -> int:
+    """Records that there should be: what cannot be read counts, what came twice does not."""
+    return len(arm.records) + sum(bad.reason != "duplicate" for bad in arm.bad)
 
 
 def _counted(arm: Arm) -> str:
     runs = f" in {arm.runs} runs" if arm.runs > 1 else ""
-    return f"{len(arm.records)} records{runs}, {arm.bad_total} bad"
+    copies = f", {len(arm.copies)} files given again" if arm.copies else ""
+    return f"{len(arm.records)} records{runs}, {arm.bad_total} bad{copies}"
 
 
 @dataclass(frozen=True, slots=True)

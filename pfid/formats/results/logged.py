@@ -14,9 +14,11 @@ class Logged:
         bad: that cannot.
         instrument: as far as the log tells it.
         declared: how many records it says there should be.
+        copy: of which other file it is one, in words; its records were read there. "" for none.
     """
 
     records: tuple[ResultRecord, ...] = ()
     bad: tuple[BadRecord, ...] = ()
     instrument: Instrument = field(default_factory=Instrument)
     declared: int | None = None
+    copy: str = ""

@@ -140,6 +140,7 @@ class Doubt(Enum):
     BAD = "records_bad"
     TOO_MANY = "records_too_many"
     NOT_DECLARED = "count_not_declared"
+    COPIED = "file_given_twice"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,6 +157,8 @@ class Arm:
         bad_total: how many; ``bad`` holds the first of them only.
         digest: of the content of its files.
         mixed: fields of the instrument in which runs of it were not measured alike.
+        copies: files that hold what another of it holds, byte for byte, in words; their records
+            are read once.
     """
 
     name: str
@@ -167,10 +170,13 @@ class Arm:
     bad_total: int = 0
     digest: str = ""
     mixed: tuple[str, ...] = ()
+    copies: tuple[str, ...] = ()
 
     @property
     def doubt(self) -> Doubt:
         """What keeps its figures from being those of the evaluation that was declared."""
+        if self.copies:
+            return Doubt.COPIED
         if not self.records:
             return Doubt.NO_RECORDS
         if self.declared is None:

@@ -34,6 +34,7 @@ def records(path, acc, n=60):
     rows = [
         {
             "id": f"q{i}",
+            "run": path.stem,
             "response": f"the {i}th of {acc} answers stands here " * 5,
             "finish_reason": "stop",
             "accuracy": float(i % 10 < acc),
@@ -77,6 +78,32 @@ def test_a_spec_written_for_three_runs_says_what_one_holds(judge, tmp_path):
     wrote = judge("--init", *runs, code=0)
     assert "180 records in 3 runs" in wrote.stderr
     assert "declared_per_run = 60" in (tmp_path / "GATES.toml").read_text()
+
+
+def test_lines_that_are_no_record_are_missed_by_the_spec_that_was_written_over_them(
+    judge, tmp_path
+):
+    records(tmp_path / "results.jsonl", 6, n=1)
+    with (tmp_path / "results.jsonl").open("a") as file:
+        file.write("{bad\n[1\n")
+    judge("--init", "results.jsonl", code=0)
+    reason, mine, _ = complete(judge("results.jsonl", "--json", code=3))
+    assert (reason, mine["records"], mine["declared"]) == ("records_missing", 1, 3)
+
+
+def test_one_file_given_thrice_shows_no_jitter(judge, tmp_path):
+    """It passed with a jitter of nothing."""
+    records(tmp_path / "results.jsonl", 6)
+    judge("--init", "results.jsonl", code=0)
+    with (tmp_path / "GATES.toml").open("a") as file:
+        file.write("\n[[gates.trip_point_outside_jitter.points]]\n")
+        file.write('name = "right"\nmetric = "accuracy"\nthreshold = 0.9\n')
+    thrice = judge(*["results.jsonl"] * 3, "--json", code=3)
+    reason, mine, _ = complete(thrice)
+    assert (reason, mine["records"], mine["repeats"]) == ("file_given_twice", 60, 1)
+    said = {v["check"]: v["outcome"] for v in json.loads(thrice.stdout)["verdicts"]}
+    assert said["trip_point_outside_jitter"] == "unknown"
+    assert "pass" not in said.values()
 
 
 def test_both_ways_to_declare_at_once_are_refused(judge, tmp_path):

@@ -1,5 +1,6 @@
 """Arms as an author who wants to be believed might hand them in."""
 
+import gzip
 import json
 
 import pytest
@@ -74,7 +75,39 @@ def test_runs_that_were_not_measured_alike_are_known_as_such(tmp_path):
     other = written(tmp_path / "2.jsonl", rows(cap=300))
     found = read_arms([one, other], (), spec(declared=16)).candidate
     assert found.mixed == ("max_tokens",)
-    assert read_arms([one, one], (), spec(declared=16)).candidate.mixed == ()
+    again = written(tmp_path / "3.jsonl", rows(run=2))
+    assert read_arms([one, again], (), spec(declared=16)).candidate.mixed == ()
+
+
+def a_file_again(path, how):
+    """The same content under another name: as it stands, or packed."""
+    content = path.read_bytes()
+    again = path.with_name(f"{how}-{path.name}")
+    again.write_bytes(gzip.compress(content) if how == "packed" else content)
+    return again
+
+
+@pytest.mark.parametrize("how", ["itself", "copied", "packed"])
+def test_one_file_given_again_is_no_further_run(tmp_path, how):
+    one = written(tmp_path / "1.jsonl", rows(seed=1))
+    again = one if how == "itself" else a_file_again(one, how)
+    arm = read_arms([one, again, again], (), spec(declared=None)).candidate
+    assert (len(arm.records), arm.runs, arm.bad_total) == (8, 1, 0)
+    assert arm.doubt is Doubt.COPIED
+    assert arm.copies == (f"{again} holds, byte for byte, what {one} holds",) * 2
+
+
+def test_the_same_answers_in_another_file_are_another_run(tmp_path):
+    one = written(tmp_path / "1.jsonl", rows(seed=1, at="10:00"))
+    again = written(tmp_path / "2.jsonl", rows(seed=1, at="10:05"))
+    arm = read_arms([one, again], (), spec(declared=16)).candidate
+    assert (len(arm.records), arm.runs, arm.doubt) == (16, 2, Doubt.NONE)
+
+
+def test_a_log_of_a_tool_given_again_is_no_further_run(tmp_path):
+    one = logged(tmp_path / "1.json", "a", 0)
+    arm = read_arms([one, a_file_again(one, "copied")], (), GateSpec()).candidate
+    assert (len(arm.records), arm.runs, arm.doubt) == (2, 1, Doubt.COPIED)
 
 
 def logged(path, task, temperature):
