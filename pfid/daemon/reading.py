@@ -240,7 +240,7 @@ class Reading:
         stream.dirty = True
         run.steps_dirty = True
         now_s = self._core.monotonic_s()
-        signed_s = run.progress.sign_s
+        signed_s, had = run.progress.sign_s, _has_figures(run)
         for event in batch.events:
             self._step(run, stream, event, now_s)
         run.progress = progress.advance(
@@ -248,7 +248,8 @@ class Reading:
         )
         if run.progress.sign_s != signed_s:
             run.last_progress_at_s = self._core.now_s()
-        self._judging.poke(run, ("log", "steps") if first else ())
+        new = ("log", "steps") if first else ("steps",) if _has_figures(run) != had else ()
+        self._judging.poke(run, new)
         self._core.snapshot_stale = True
 
     def _spare(self, run: TrackedRun) -> None:
@@ -316,3 +317,8 @@ class Reading:
 
     def _send(self, order: Order, fds: tuple[int, ...] = ()) -> bool:
         return self._core.ports.reader.order(order, fds, self._core.reader_generation)
+
+
+def _has_figures(run: TrackedRun) -> tuple[bool, bool]:
+    """Whether a step time is shown of it, and what it is held against: no verdict denies either."""
+    return run.statistics.n > 0, run.early.baseline is not None
