@@ -89,6 +89,8 @@ def _of_search(ledger: Ledger, standing: Standing) -> Iterator[Finding]:
             text=f"{place.text.strip()!r} {_instead(ledger, place.key)}",
             where=f"{place.path}:{place.line}",
         )
+    if standing.nothing:
+        yield _unknown("nothing_searched", f"{standing.nothing} superseded figures", "")
     for path in standing.unread:
         yield _unknown("file_unread", "cannot be looked at for superseded figures", path)
     if standing.further:

@@ -43,6 +43,14 @@ class Standing:
     by: str
     further: int = 0
 
+    @property
+    def nothing(self) -> str:
+        """That figures were looked for in no file at all, in words; "" where there was one."""
+        if not self.claims or self.read or self.unread:
+            return ""
+        left_out = f" ({self.left_out} left out)" if self.left_out else ""
+        return f"not one file was looked through{left_out}: nothing is known of {self.claims}"
+
 
 def figures_facts(project: Project) -> FiguresFacts | None:
     """Look for them; None where the spec names no ledger."""
@@ -56,6 +64,8 @@ def figures_facts(project: Project) -> FiguresFacts | None:
         return FiguresFacts(problem="claims_unreadable", detail="; ".join(error.problems[:5]))
     except SearchError as error:
         return FiguresFacts(problem="search_failed", detail=str(error))
+    if found.nothing:
+        return FiguresFacts(problem="search_failed", detail=found.nothing)
     return FiguresFacts(
         claims=found.claims,
         places=tuple(f"{p.path}:{p.line}: {p.text} ({p.key})" for p in found.places),

@@ -48,6 +48,17 @@ def checked(exit_code):
     return json.loads(done.stdout)
 
 
+def test_no_file_to_look_through_is_unknown_and_never_clean(folder):
+    """A superseded figure was said to stand nowhere, of no files at all."""
+    (said,) = checked(3)["findings"]
+    assert said["code"] == "nothing_searched"
+    assert "not one file was looked through" in said["text"]
+    (folder / "weights.bin").write_bytes(b"4.3 h\0")
+    assert "(1 left out)" in checked(3)["findings"][0]["text"]
+    (folder / "run.sh").write_text("echo\n")
+    assert checked(0)["findings"] == []
+
+
 @pytest.mark.needs("git")
 def test_a_git_that_cannot_name_the_files_is_unknown_and_never_clean(folder, tmp_path, monkeypatch):
     """It answers everything but which files there are: a lock, a broken index, a time limit."""
@@ -58,7 +69,7 @@ def test_a_git_that_cannot_name_the_files_is_unknown_and_never_clean(folder, tmp
     assert [f["code"] for f in checked(1)["findings"]] == ["superseded_stands"]
     lame = tmp_path / "git"
     real = shutil.which("git")
-    names = 'case "$*" in *--stage*) ;; *ls-files*) exit 128 ;; esac'
+    names = 'case "$*" in *--stage* | *"ls-files -v"*) ;; *ls-files*) exit 128 ;; esac'
     lame.write_text(f'#!/bin/sh\n{names}\nexec {real} "$@"\n')
     lame.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
@@ -98,6 +109,7 @@ def test_a_socket_and_a_pipe_hold_no_figure(folder):
     listener = socket.socket(socket.AF_UNIX)
     listener.bind("socket")
     os.mkfifo(folder / "pipe")
+    (folder / "run.sh").write_text("echo\n")
     assert checked(0)["findings"] == []
     listener.close()
 

@@ -87,7 +87,8 @@ def test_a_changed_artefact_fails_and_a_missing_one_is_unknown(ledger, tmp_path)
     assert call("add", "l", *NEW, "--artefact", "out/run.json").exit_code == 3
 
 
-def test_one_key_has_one_value(ledger):
+def test_one_key_has_one_value(ledger, tmp_path):
+    (tmp_path / "run.sh").write_text("echo\n")
     told("add", "k", *NEW)
     told("add", "k", "--text", "t", "--figure", "2.425", "--unit", "min", "--measured", "run 3")
     refused = call("add", "k", *OLD, "--expires", "2999-01-01")
@@ -173,7 +174,8 @@ def test_a_figure_that_is_no_number_is_refused(ledger, figure):
     assert call("check").exit_code == 2
 
 
-def test_the_first_ledger_is_good_and_never_written_over(ledger):
+def test_the_first_ledger_is_good_and_never_written_over(ledger, tmp_path):
+    (tmp_path / "run.sh").write_text("echo\n")
     assert told("init")["claims"] == len(load_claims(ledger).claims)
     before = ledger.read_text()
     assert told("check")["ok"] is True
