@@ -26,7 +26,7 @@ from pfid.analysis.levers import (
 )
 from pfid.analysis.loss_head import LossHead
 from pfid.analysis.regime import Regime
-from pfid.analysis.triage_findings import Finding, Looked, TriageStage
+from pfid.analysis.triage_findings import Finding, Looked, TriageStage, not_looked
 from pfid.domain.kernel import KernelClass
 
 EXPOSED_MIN: Final = 0.3
@@ -132,12 +132,19 @@ def of_backends(
         running: implementations that training is known to ask for.
         unseen: stages that could have had a cheaper answer, had they been looked at.
     """
+    if regime is None and kernels is None and loss is None:
+        return not_looked(
+            TriageStage.BACKENDS,
+            Looked.FAILED,
+            "nothing tells what takes the time: neither the scaling of a step, nor a trace, nor "
+            "the loss was looked at",
+        )
     wanted = _wanted(regime, kernels, loss)
     seen = kernels.families if kernels is not None else frozenset()
     already = tuple(one for one in wanted if one.key in set(running) or one.families & seen)
     kept, dropped = sifted([one for one in wanted if one not in already], negatives)
     if not wanted:
-        said = "nothing that was looked at takes enough time for a backend to matter"
+        said = "nothing takes enough time for a backend to matter" + _but(unseen)
     elif not kept:
         said = "every backend that would be next runs already, or was measured to be of no use"
     else:

@@ -206,6 +206,18 @@ class TestBackends:
         part = of_backends(None, facts, None, (), (), unseen)
         assert "of what was looked at (scaling, data could not be" in part.said
 
+    def test_of_what_was_never_looked_at_nothing_is_said(self):
+        """Without torch nothing was timed, and nothing was said to take enough time."""
+        unseen = (TriageStage.SCALING, TriageStage.KERNELS, TriageStage.DATA)
+        found = of_backends(None, None, None, (), (), unseen)
+        assert (found.looked, found.ends) == (Looked.FAILED, False)
+        assert found.said.startswith("nothing tells what takes the time")
+        part = of_backends(Regime.LINEAR, None, None, (), (), unseen[1:])
+        assert part.said == (
+            "nothing takes enough time for a backend to matter of what was looked at "
+            "(kernels, data could not be or was not)"
+        )
+
     def test_what_runs_already_stands_apart(self):
         facts = KernelFacts(shares=ATTENTION, closure=0.9, families=frozenset({"flash_4"}))
         found = of_backends(None, facts, None, (), ("flex_attention",))
