@@ -15,7 +15,7 @@ from urllib.parse import quote
 from pfid.adapters.store_queries import events_after
 from pfid.domain.errors import StateError
 from pfid.domain.gpu_past import GpuPast
-from pfid.domain.run import RunState
+from pfid.domain.run import OperatorStop, RunState
 from pfid.domain.snapshot import RunView, VerdictView
 from pfid.domain.transition import Transition
 from pfid.domain.verdict import Entity
@@ -33,13 +33,14 @@ _RUNS: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndedState:
-    """What an engine left behind; ``gpus`` by run: what those did that it was on."""
+    """What an engine left behind; by run: what its GPUs did, and who stopped it."""
 
     runs: tuple[RunView, ...]
     verdicts: tuple[VerdictView, ...]
     events: tuple[Event, ...]
     evidence: dict[str, list[str]]
     gpus: dict[str, tuple[GpuPast, ...]]
+    stops: dict[str, OperatorStop]
 
 
 def read_ended(path: Path) -> EndedState:
@@ -68,6 +69,7 @@ def read_ended(path: Path) -> EndedState:
         events=events,
         evidence={t.check: list(t.verdict.evidence) for t in last if t.verdict.evidence},
         gpus={body.run.run_id: gpus_of(body, kept) for body, kept in rows},
+        stops={body.run.run_id: body.stop for body, _ in rows if body.stop is not None},
     )
 
 

@@ -103,6 +103,6 @@ def _left(source: Source, run: str) -> RunDetails:
         verdicts=tuple(v for v in ended.verdicts if v.entity.id == run),
         events=tuple(e for e in ended.events if e.transition.entity.id == run),
         evidence=ended.evidence,
-        stop=None,
+        stop=ended.stops.get(run),
         gpus=ended.gpus.get(run, ()),
     )

@@ -5,6 +5,7 @@ from typing import Final
 from pfid.cli.table import Cell
 from pfid.domain.outcome import Outcome
 from pfid.domain.run import RunState
+from pfid.domain.snapshot import RunView
 
 _OUTCOMES: Final = {
     Outcome.PASS: "green",
@@ -28,6 +29,7 @@ def outcome_cell(outcome: Outcome, label: str = "") -> Cell:
     return Cell(f"{text} ({label})" if label else text, _OUTCOMES[outcome])
 
 
-def state_cell(state: RunState) -> Cell:
-    """A run's state."""
-    return Cell(state.value, _STATES.get(state, ""))
+def state_cell(view: RunView) -> Cell:
+    """A run's state; one that somebody stopped alarms nobody."""
+    word = view.state_in_words
+    return Cell(word, _STATES.get(view.state, "") if word == view.state.value else "")

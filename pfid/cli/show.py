@@ -101,7 +101,7 @@ def _facts(details: RunDetails, now_s: float) -> Iterable[tuple[str, str | Cell]
     view, run = details.view, details.view.run
     yield "run", run.run_id
     yield "name", run.name
-    yield "state", state_cell(view.state)
+    yield "state", state_cell(view)
     yield "user", run.username
     yield "pid", str(run.identity.pid)
     yield "started", f"{rfc3339(run.started_at_s)} ({age(now_s - run.started_at_s)} ago)"

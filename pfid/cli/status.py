@@ -18,7 +18,7 @@ from pfid.cli.unread_steps import UNREAD, unread
 from pfid.domain.outcome import Outcome
 from pfid.domain.snapshot import RunView, VerdictView
 from pfid.policy.box_report import BoxReport, report
-from pfid.policy.standing import Denominator, comes_to, counting, denominator
+from pfid.policy.standing import Denominator, comes_to, counting, denominator, tally
 
 
 @click.command()
@@ -58,6 +58,7 @@ def _exit(found: Gathered, seen: BoxReport) -> Exit:
 def _json(found: Gathered, seen: BoxReport) -> dict[str, object]:
     return {
         **verdicts_json(seen.verdicts),
+        "counting": tally(counting(seen.verdicts, seen.runs)),
         "gates": asdict(denominator(seen.gates, seen.verdicts)),
         "runs": [run_json(view) for view in seen.runs],
         "sources": [
@@ -92,24 +93,41 @@ def _print(found: Gathered, seen: BoxReport) -> None:
         if unread(view, now_s):
             click.echo()
             say(f"{view.run.run_id}: {UNREAD}", indent="  ")
-    wrong = [v for v in seen.verdicts if v.outcome in {Outcome.FAIL, Outcome.UNKNOWN}]
-    if wrong:
-        click.echo()
-        table(
-            ("OUTCOME", "CHECK", "ABOUT", "REASON", "FOR", "SUMMARY"),
-            [_verdict_row(verdict, now_s) for verdict in wrong],
-        )
+    _print_wrong(seen, now_s)
     for lost in _problems(found)[len(found.problems) :]:
         say(f"{lost}; a run that it was about is not watched: `pfid attach` its process")
     click.echo()
     say(_gates_line(denominator(seen.gates, seen.verdicts), found))
 
 
+def _print_wrong(seen: BoxReport, now_s: float) -> None:
+    """What fails or is unknown; of what counts no more the failures alone, marked as past."""
+    count = {(v.check, v.entity) for v in counting(seen.verdicts, seen.runs)}
+    wrong = [
+        (v, (v.check, v.entity) not in count)
+        for v in seen.verdicts
+        if v.outcome in {Outcome.FAIL, Outcome.UNKNOWN}
+    ]
+    shown = [(v, past) for v, past in wrong if not past or v.outcome is Outcome.FAIL]
+    if shown:
+        click.echo()
+        table(
+            ("OUTCOME", "CHECK", "ABOUT", "REASON", "FOR", "SUMMARY"),
+            [_verdict_row(v, now_s, past=past) for v, past in shown],
+        )
+    if any(past for _, past in shown):
+        say("past: a run of the same name was started again since, and this counts no more")
+    if left_out := len(wrong) - len(shown):
+        say(
+            f"{left_out} UNKNOWN about runs that have ended count no more; `pfid show RUN` has them"
+        )
+
+
 def _run_row(view: RunView, verdicts: Sequence[VerdictView], now_s: float) -> Sequence[str | Cell]:
     since_s = view.run.started_at_s if view.end is None else view.end.at_s
     return (
-        view.run.run_id,
-        state_cell(view.state),
+        Cell(view.run.run_id, whole=True),
+        state_cell(view),
         age(now_s - since_s),
         str(view.steps_total),
         "" if view.summary is None else f"{view.summary.p50_s:.4g} s",
@@ -128,11 +146,11 @@ def _checks_cell(view: RunView, verdicts: Sequence[VerdictView]) -> Cell:
     return Cell(", ".join(said) or "none yet", style)
 
 
-def _verdict_row(verdict: VerdictView, now_s: float) -> Sequence[str | Cell]:
+def _verdict_row(verdict: VerdictView, now_s: float, *, past: bool) -> Sequence[str | Cell]:
     return (
-        outcome_cell(verdict.outcome, verdict.label),
+        outcome_cell(verdict.outcome, "past" if past else verdict.label),
         verdict.check,
-        verdict.entity.id,
+        Cell(verdict.entity.id, whole=True),
         verdict.reason,
         age(now_s - verdict.since_s),
         verdict.summary,
@@ -147,8 +165,8 @@ def _gates_line(count: Denominator, found: Gathered) -> str:
         starting = any(not source.snapshot.health.ready for source in living)
         return "gates: none is proven yet" if starting else "gates: none"
     return (
-        f"gates: {count.proven} of {count.checks} proven, {count.applicable} applicable, "
-        f"{count.ran} ran, {count.firing} firing"
+        f"gates: {count.proven} of {count.checks} checks proven, {count.ran} ran, "
+        f"{count.applicable} of them with something here to judge, {count.firing} of them failing"
         + (f", {count.unproven} UNPROVEN" if count.unproven else "")
         + (f", {count.disabled} disabled" if count.disabled else "")
     )

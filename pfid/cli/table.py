@@ -8,7 +8,7 @@ or cut, so that ``grep`` and ``awk`` see whole rows.
 import os
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from pfid.formats.untrusted import printable
@@ -24,10 +24,14 @@ _PIPE_COLUMNS: Final = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A value and a rich style (``bold red``), which is dropped where colour is not wanted."""
+    """A value and a rich style (``bold red``), which is dropped where colour is not wanted.
+
+    What is ``whole`` is copied by people: it is folded only where nothing else is left to fold.
+    """
 
     text: str
     style: str = ""
+    whole: bool = False
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[str | Cell]], *, title: str = "") -> None:
@@ -70,7 +74,7 @@ def facts(rows: Iterable[tuple[str, str | Cell]]) -> None:
 
 def _cell(value: str | Cell) -> Cell:
     cell = value if isinstance(value, Cell) else Cell(value)
-    return Cell(printable(cell.text, CELL_MAX_CHARS), cell.style)
+    return replace(cell, text=printable(cell.text, CELL_MAX_CHARS))
 
 
 def _console() -> "Console":
@@ -96,8 +100,8 @@ def _table(columns: Sequence[str], cells: Sequence[Sequence[Cell]]) -> "Table":
     from rich.text import Text
 
     whole = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for column in columns:
-        whole.add_column(column, overflow="fold")
+    for i, column in enumerate(columns):
+        whole.add_column(column, overflow="fold", no_wrap=any(row[i].whole for row in cells))
     for row in cells:
         whole.add_row(*(Text(cell.text, style=cell.style) for cell in row))
     return whole

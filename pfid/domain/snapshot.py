@@ -12,7 +12,7 @@ from pfid.domain.gpu_view import GpusView
 from pfid.domain.inside import Achieved
 from pfid.domain.names import CheckName
 from pfid.domain.outcome import Outcome
-from pfid.domain.run import Run, RunEnd, RunState
+from pfid.domain.run import EndKind, Run, RunEnd, RunState
 from pfid.domain.step import Phase, StepClock
 from pfid.domain.step_summary import Baseline, StepSummary
 from pfid.domain.transition import Transition
@@ -94,6 +94,12 @@ class RunView:
     optimizers: tuple[str, ...] = ()
     files_left_out: int = 0
     synthetic: bool = False
+
+    @property
+    def state_in_words(self) -> str:
+        """The state, or "stopped" where somebody said that it should end: that is no death."""
+        asked = self.end is not None and self.end.kind is EndKind.OPERATOR_STOP
+        return "stopped" if asked else self.state.value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -99,7 +99,7 @@ def _see_through(launcher: Launcher, started: Started) -> Supervised:
         Ended(run_id=record.run_id, exit_code=status.exit_code, signal=status.signal, at_s=at_s)
     )
     box.close(started.held.pidfd)
-    box.say(f"{record.run_id} ended: {_in_words(status)}")
+    box.say(f"{record.run_id} {_end_in_words(box, record, status)}")
     return outcome
 
 
@@ -119,6 +119,14 @@ def _announce(box: Box, record: RunRecord) -> None:
     for log in record.logs:
         if log.rotated_to is not None:
             box.say(f"the earlier {log.path} is now {log.rotated_to}")
+
+
+def _end_in_words(box: Box, record: RunRecord, status: ExitStatus) -> str:
+    """A stop that was announced is no death, whatever signal carried it out."""
+    stop = box.records.stop_of(record.run_id)
+    if stop is None:
+        return f"ended: {_in_words(status)}"
+    return f"was stopped by {stop.username}: {stop.why or 'no reason given'} ({_in_words(status)})"
 
 
 def _in_words(status: ExitStatus) -> str:

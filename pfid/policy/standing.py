@@ -88,8 +88,9 @@ def tally(verdicts: Iterable[VerdictView]) -> dict[str, int]:
 
 
 def denominator(gates: Sequence[Gate], verdicts: Sequence[VerdictView]) -> Denominator:
-    """Count checks; ``verdicts`` are believed ones."""
+    """Count checks; ``verdicts`` are believed ones, of which those of no gate here say nothing."""
     states = gate_states(gates)
+    verdicts = [v for v in verdicts if v.check in states]
     counts = Counter(states.values())
     return Denominator(
         checks=len(states),

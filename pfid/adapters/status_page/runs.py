@@ -69,13 +69,13 @@ def run_section(
 
 
 def _run(view: RunView, verdicts: Sequence[VerdictView], now_s: float) -> tuple[Child, ...]:
-    run, summary = view.run, view.summary
+    run, summary, word = view.run, view.summary, view.state_in_words
     baseline = None if view.baseline is None else view.baseline.median_s
     since_s = None if view.last_progress_at_s is None else now_s - view.last_progress_at_s
     return (
         el("span", el("b", text(run.name, 80)), el("br"), el("span", run.run_id, class_="dim")),
         text(run.username, 40),
-        tag(view.state.value, STATES.get(view.state, "")),
+        tag(word, STATES.get(view.state, "") if word == view.state.value else ""),
         _told(verdicts),
         str(view.steps_total),
         "" if summary is None else f"{summary.p50_s:.4g} s",

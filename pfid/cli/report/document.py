@@ -77,7 +77,7 @@ def _identity(view: RunView) -> Iterator[Markup]:
 
 def _known(view: RunView) -> Iterator[tuple[str, Child]]:
     run, end = view.run, view.end
-    yield "state", view.state.value
+    yield "state", view.state_in_words
     yield "user", text(run.username, 40)
     identity = run.identity
     yield "process", f"pid {identity.pid}, started at tick {identity.start_ticks}"

@@ -227,7 +227,7 @@ def daemon(home, make):
 def left_behind(no_daemon, make):
     """Write the state file that an engine of a run leaves, with the real store."""
 
-    def leave(view, *transitions):
+    def leave(view, *transitions, stop=None):
         import os
 
         run = view.run
@@ -238,7 +238,7 @@ def left_behind(no_daemon, make):
             StoreEvents(committed=lambda _n: None, trouble=pytest.fail, reset=pytest.fail),
         )
         store.start()
-        body = RunBody(run=run, state=view.state, end=view.end)
+        body = RunBody(run=run, state=view.state, end=view.end, stop=stop)
         changes = [
             PutRun(
                 run_id=run.run_id,

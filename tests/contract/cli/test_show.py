@@ -3,6 +3,7 @@
 import pytest
 
 from pfid.domain.outcome import Outcome
+from pfid.domain.run import OperatorStop
 from pfid.domain.step import StepClock
 from pfid.domain.step_summary import Baseline, BaselineSource, StepSummary
 
@@ -90,6 +91,13 @@ def test_a_beginning_of_several_is_refused_with_their_names(busy, pfid):
     code, out, err = pfid("show", "train-")
     assert (code, out) == (2, "")
     assert "train-0001, train-0002" in err
+
+
+def test_who_stopped_a_run_is_still_told_by_what_its_engine_left(left_behind, make, pfid_json):
+    stop = OperatorStop(uid=0, username="anna", why="enough", at_s=1.0)
+    left_behind(make.ended("train-0009"), stop=stop)
+    told = pfid_json("show", "train-0009")[1]["stop"]
+    assert (told["user"], told["why"]) == ("anna", "enough")
 
 
 def test_an_unknown_run_is_refused(busy, pfid):

@@ -10,6 +10,7 @@ import pytest
 from pfid.adapters.store_file import take_ownership
 from pfid.domain.gate import GateState
 from pfid.domain.outcome import Outcome
+from pfid.domain.run import EndKind, RunEnd, RunState
 from pfid.domain.step import Phase
 
 HOSTILE = "\x1b[2Jtr\u202eain"
@@ -102,7 +103,8 @@ def test_people_see_runs_what_is_wrong_and_the_denominator(daemon, make, pfid):
     _, out, err = pfid("status")
     assert "1 fail" in out
     assert "killed by signal 9" in out
-    assert "gates: 2 of 2 proven, 1 applicable, 1 ran, 1 firing" in out
+    assert "gates: 2 of 2 checks proven, 1 ran, 1 of them with something here to judge" in out
+    assert "1 of them failing" in out
     assert err == ""
 
 
@@ -145,17 +147,46 @@ def test_of_a_run_that_ended_its_failures_count_and_not_what_stays_unknown(
     assert pfid("status")[0] == {"fail": 1, "unknown": 3, "pass": 0}[outcome.value]
 
 
-def test_a_death_counts_until_a_run_of_its_name_is_started_again(daemon, make, pfid):
+def test_a_death_counts_until_a_run_of_its_name_is_started_again(daemon, make, pfid, pfid_json):
     died = make.ended("over-0001")
     fail = make.verdict(Outcome.FAIL, about="over-0001", reason="exited_nonzero")
     for name, code in (("over", 0), ("another", 1)):
         again = make.run("later-0002", name=name, started_at_s=died.run.started_at_s + 1)
         daemon.snapshot = make.snapshot(runs=[again, died], verdicts=[fail], gates=[make.gate()])
         assert pfid("status")[0] == code
-        assert "exited_nonzero" in pfid("status")[1]
+        out = pfid("status")[1]
+        assert "exited_nonzero" in out
+        assert ("FAIL (past)" in out) is (code == 0)
+        assert ("counts no more" in out) is (code == 0)
+        assert pfid_json("status")[1]["counting"]["fail"] == code
     earlier = make.run("first-0002", name="over", started_at_s=died.run.started_at_s - 1)
     daemon.snapshot = make.snapshot(runs=[earlier, died], verdicts=[fail], gates=[make.gate()])
     assert pfid("status")[0] == 1
+
+
+def test_what_stays_unknown_of_ended_runs_does_not_drown_the_rest(daemon, make, pfid):
+    over = make.verdict(Outcome.UNKNOWN, about="over-0001", reason="no_step_times")
+    living = make.verdict(Outcome.UNKNOWN, reason="no_baseline")
+    daemon.snapshot = make.snapshot(
+        runs=[make.run(), make.ended("over-0001")], verdicts=[over, living], gates=[make.gate()]
+    )
+    out = pfid("status")[1]
+    assert "no_baseline" in out
+    assert "no_step_times" not in out
+    assert "1 UNKNOWN about runs that have ended count no more" in out
+
+
+def test_a_run_that_somebody_stopped_is_called_stopped(daemon, make, pfid, pfid_json):
+    end = RunEnd(kind=EndKind.OPERATOR_STOP, exit_code=None, signal=15, at_s=time.time())
+    daemon.snapshot = make.snapshot(
+        runs=[make.run(state=RunState.KILLED, end=end)], gates=[make.gate()]
+    )
+    for command in (["status"], ["show", "train"]):
+        out = pfid(*command)[1]
+        assert "stopped" in out
+        assert "killed" not in out
+    run = pfid_json("show", "train")[1]["run"]
+    assert (run["state"], run["end"]["kind"]) == ("killed", "operator_stop")
 
 
 def test_a_run_whose_lines_are_not_read_is_told_with_what_helps(daemon, make, pfid, pfid_json):

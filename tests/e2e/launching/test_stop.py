@@ -43,7 +43,10 @@ def test_a_run_that_listens_to_term_is_stopped(user, running, documented):
     assert told["schema"] == 1
     assert told.keys() - {"schema"} == documented("`pfid stop`")
     assert (told["killed"], told["leftovers"], told["remaining"]) == (False, 0, 0)
-    assert launcher.wait(30) == 128 + signal.SIGTERM
+    said = " ".join(launcher.communicate(timeout=30)[1].split())
+    assert launcher.returncode == 128 + signal.SIGTERM
+    assert "was stopped by " in said
+    assert ": enough (killed by signal 15)" in said
     assert not lives(pid)
     [record] = user.records()
     stop = json.loads((user.run_dir(record) / "stop.json").read_text())

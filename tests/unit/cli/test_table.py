@@ -110,3 +110,13 @@ def test_facts_on_a_narrow_terminal_are_pairs():
 def test_no_rows_still_say_what_there_would_be(capsys):
     table(("A", "B"), [])
     assert capsys.readouterr().out.split() == ["A", "B"]
+
+
+def test_what_people_copy_is_not_folded_while_something_else_can_be():
+    run_id = "a-training-with-a-long-name-20260829t120000z-0001ab"
+    rows = [("FAIL", Cell(run_id, whole=True), LONG)]
+    code = f"from pfid.cli.output import Cell, table; table({COLUMNS!r}, {rows!r})"
+    assert run_id in plain(on_a_terminal(100, code=code))
+    folded = code.replace("whole=True", "whole=False")
+    assert run_id not in plain(on_a_terminal(70, code=folded))
+    assert run_id in plain(on_a_terminal(70, code=code))

@@ -86,6 +86,11 @@ def test_the_denominator_counts_checks_not_verdicts():
     assert (count.applicable, count.ran, count.firing) == (1, 2, 1)
 
 
+def test_where_no_gate_is_known_nothing_ran_either():
+    count = denominator([], [verdict(Outcome.FAIL, check="a")])
+    assert (count.checks, count.ran, count.firing) == (0, 0, 0)
+
+
 @pytest.mark.parametrize(
     ("outcomes", "gates", "expected"),
     [
