@@ -12,10 +12,13 @@ from pfid.daemon.ledger import Ledger
 from pfid.daemon.publishing import SHOWN_STEPS
 from pfid.daemon.reading import Reading
 from pfid.daemon.tracked import TrackedRun
+from pfid.domain.names import RunId
 
 WITH_MEMBERS_S: Final = 30.0
 """Processes that outlive their root may still write; its log is followed so long."""
 AGAIN_S: Final = 1.0
+READ_OUT_S: Final = 60.0
+"""So long the last word waits for what the run wrote: a reader may only now come up, or anew."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +41,7 @@ class Finishing:
         self._reading = reading
         self._deaths = deaths
         self._after = after
+        self._given_up_s: dict[RunId, float] = {}
 
     def finish(self, run: TrackedRun) -> None:
         """The end is settled: judge once more, let go of everything."""
@@ -45,9 +49,10 @@ class Finishing:
         now_s = core.monotonic_s()
         if run.final:
             return
-        if self._lives_on(run, now_s):
+        if self._lives_on(run, now_s) or self._unread(run, now_s):
             core.due.set(("final", run.run_id), now_s + AGAIN_S)
             return
+        self._given_up_s.pop(run.run_id, None)
         run.defunct = run.defunct and self._still_defunct(run)
         self._judging.poke(run, ("run", "log", "steps"))
         self._judging.run_due(run)
@@ -71,6 +76,14 @@ class Finishing:
     def _lives_on(self, run: TrackedRun, now_s: float) -> bool:
         others = any(not m.is_root for m in run.members.values())
         return others and run.died_s is not None and now_s - run.died_s < WITH_MEMBERS_S
+
+    def _unread(self, run: TrackedRun, now_s: float) -> bool:
+        """Whether to wait for its text, which is asked for again: a reader may have died on it."""
+        given_up_s = self._given_up_s.setdefault(run.run_id, now_s + READ_OUT_S)
+        if now_s >= given_up_s or not self._reading.owed(run):
+            return False
+        self._reading.drain(run)
+        return True
 
     def leave_later(self, run: TrackedRun) -> None:
         """Show the ended run for a while; counted from its end."""

@@ -118,6 +118,10 @@ class Reading:
                 asked = True
         return asked
 
+    def owed(self, run: TrackedRun) -> bool:
+        """Whether an ended run's files hold text that nobody has read, or may."""
+        return any(s.fd is not None and not s.finished and not s.read_out for s in run.streams)
+
     def let_go(self, run: TrackedRun) -> None:
         """Read nothing of the run any more, and close what was handed over."""
         for stream in run.streams:
@@ -142,6 +146,7 @@ class Reading:
         stream.begins_at, stream.size_at_start = handed.begins_at, handed.size_at_start
         stream.other_file = stream.offset is not None
         stream.dirty = True
+        stream.read_out = False
         self.follow(stream)
         run = self._core.runs.get(stream.run_id)
         if stream.following and run is not None and run.died_at_s is not None:
@@ -297,9 +302,11 @@ class Reading:
             self._unreadable(stream, f"{closed.why.value} {closed.detail}".strip())
         elif stream.successors:
             self._switch(stream)
+        run = self._core.runs.get(stream.run_id)
+        over = run is not None and (run.died_at_s is not None or run.end is not None)
+        stream.read_out = over and not stream.following
         if stream.finished:
             del self._core.streams[stream.number]
-        run = self._core.runs.get(stream.run_id)
         if run is not None and not any(s.following for s in run.streams):
             self._core.due.set(("drained", run.run_id), self._core.monotonic_s())
 

@@ -70,6 +70,7 @@ class Stream:
         other_file: what was read so far stood in another file than ``fd``.
         replaced: another stream goes on in its place.
         finished: nothing more will be read.
+        read_out: everything that stood there when its run was over has been read.
         dirty: whether its place is not on disk yet.
     """
 
@@ -90,6 +91,7 @@ class Stream:
     readable: bool = True
     replaced: bool = False
     finished: bool = False
+    read_out: bool = False
     dirty: bool = True
 
     @property

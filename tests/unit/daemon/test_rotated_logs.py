@@ -23,7 +23,7 @@ from pfid.domain.identity import Identified
 from pfid.domain.log_facts import Marker
 from pfid.domain.outcome import Outcome
 from pfid.spec.fakes import CONTROL_RUN
-from pfid.wire.control import HandedLog, HandOver, Register, Role
+from pfid.wire.control import Ended, HandedLog, HandOver, Register, Role
 from pfid.wire.reader import Closed, CloseReason, Configure, Follow, StreamKind, Unfollow
 from pfid.workers.arrival import ArrivalClock
 from pfid.workers.followed_file import FollowedFile
@@ -235,6 +235,9 @@ class World:
             self.turn(ReaderTold(generation=self.generation, report=report))
             if not self.reader.said:
                 self.reader.look()
+
+    def end(self):
+        self.ask(Ended(run_id="n-1", exit_code=0, signal=None, at_s=self.clock.wall))
 
     def restart_reader(self):
         self.reader.up = True
@@ -498,3 +501,46 @@ def test_step_files_go_on_at_any_byte_when_the_reader_is_started_anew(tmp_path, 
     assert (facts.inside.reported, facts.inside.optimizers) == (40 * files, ("SGD",))
     assert (facts.bytes_read, facts.truncations) == (sum(map(len, texts)), 0)
     assert all(stream.readable for stream in world.run.streams)
+
+
+def test_a_run_that_ended_before_the_reader_was_up_is_judged_by_what_it_wrote(tmp_path):
+    world = World(tmp_path, "a.log")
+    world.reader.die()
+    world.register()
+    world.write("a.log", *range(20))
+    for _ in range(3):
+        world.turn(seconds=1.0)
+    world.end()
+    for _ in range(15):
+        world.turn(seconds=1.0)
+    assert not world.run.final
+    world.restart_reader()
+    for _ in range(4):
+        world.read(seconds=1.0)
+    assert world.run.final
+    assert world.run.progress.steps_seen == 20
+    assert world.verdict("log_is_one_run") == (Outcome.PASS, "one_run")
+
+
+def test_a_reader_that_dies_on_the_last_of_an_ended_run_is_not_the_end_of_it(world):
+    world.write("a.log", *range(20))
+    world.read()
+    world.write("a.log", *range(20, 30), more=RECOMPILED)
+    world.reader.die()
+    world.turn(ReaderEnded(generation=1, cause="died", touching=None, output_tail=""))
+    world.end()
+    for _ in range(5):
+        world.turn(seconds=1.0)
+    world.restart_reader()
+    for _ in range(4):
+        world.read(seconds=1.0)
+    assert world.run.final
+    assert world.run.progress.steps_seen == 30
+
+
+def test_an_ended_run_does_not_wait_for_ever_for_a_reader(world):
+    world.reader.die()
+    world.end()
+    for _ in range(80):
+        world.turn(seconds=1.0)
+    assert world.run.final
