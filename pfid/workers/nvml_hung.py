@@ -59,11 +59,23 @@ class HungListener:
             self._began_s = outer_s
 
     def _run(self) -> None:
+        rest_s = LATE_S
         while True:
-            time.sleep(EACH_S)
-            began_s = self._began_s
-            if began_s is not None and time.monotonic() - began_s >= LATE_S:
-                self._listen()
+            time.sleep(rest_s)
+            rest_s = self._turn(time.monotonic())
+
+    def _turn(self, now_s: float) -> float:
+        """Listen if a round is late; seconds until one may be.
+
+        One that has not begun yet cannot be late for a while. Looking more often than that would
+        wake the process more often than reading does.
+        """
+        began_s = self._began_s
+        if began_s is None:
+            return max(LATE_S, EACH_S)
+        if now_s - began_s >= LATE_S:
+            self._listen()
+        return max(LATE_S - (now_s - began_s), EACH_S)
 
     def _listen(self) -> None:
         found = self._also(time.time())

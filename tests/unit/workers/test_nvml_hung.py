@@ -73,3 +73,16 @@ def test_within_a_round_that_is_part_of_another_the_longer_one_counts(monkeypatc
             assert listener._began_s == began_s
         assert listener._began_s == began_s
     assert listener._began_s is None
+
+
+@pytest.mark.parametrize(
+    ("began_s", "rest_s"), [(None, 2.0), (99.5, 1.5), (98.1, 0.25), (98.0, 0.25), (90.0, 0.25)]
+)
+def test_it_wakes_when_a_round_can_be_late_and_no_sooner(monkeypatch, began_s, rest_s):
+    monkeypatch.setattr(nvml_hung, "LATE_S", 2.0)
+    monkeypatch.setattr(nvml_hung, "EACH_S", 0.25)
+    events = Told((PAGE_FAULT,))
+    listener = HungListener(events, print)
+    listener._began_s = began_s
+    assert listener._turn(100.0) == pytest.approx(rest_s)
+    assert bool(events.told) is (began_s is None or 100.0 - began_s < 2.0)
