@@ -78,11 +78,12 @@ def _chosen(file: Path | None) -> Path | None:
 
 
 def _of_checks(config: Config) -> tuple[str, ...]:
-    """What only the checks themselves can say: unknown names, and limits that they fail under."""
+    """Unknown names, folders that are not there, and limits that the checks fail under."""
     from pfid.bootstrap.provable_limits import unprovable_limits
-    from pfid.host.configured_checks import problems_of_checks
+    from pfid.host.configured_checks import problems_of_checks, problems_of_folders
 
-    return problems_of_checks(config) or unprovable_limits(config)
+    problems = (*problems_of_checks(config), *problems_of_folders(config))
+    return problems or unprovable_limits(config)
 
 
 def _defaults(config: Config) -> list[str]:

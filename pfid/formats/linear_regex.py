@@ -70,13 +70,17 @@ class PatternError(ValueError):
     """A pattern that re2 cannot take (look-around and back-references are not regular)."""
 
 
-def compile_bytes(pattern: bytes) -> Pattern:
+def compile_bytes(pattern: bytes, said: str | None = None) -> Pattern:
     """Compile a pattern over single bytes.
+
+    Args:
+        pattern: to be compiled.
+        said: as somebody wrote it, where that is something else: what an error shows.
 
     Raises:
         PatternError: if it is not a regular expression re2 knows.
     """
-    return _compile(pattern, pattern, re2.Options.Encoding.LATIN1)
+    return _compile(pattern if said is None else said, pattern, re2.Options.Encoding.LATIN1)
 
 
 def compile_utf8(pattern: str) -> Pattern:

@@ -1,8 +1,10 @@
 """What a configuration says about checks, held against the checks there are."""
 
+import stat
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import fields
 from difflib import get_close_matches
+from pathlib import Path
 
 from pfid.config.model import Config
 from pfid.domain.errors import CheckDefinitionError
@@ -28,6 +30,27 @@ def problems_of_watch(config: Config) -> tuple[str, ...]:
     asks the kernel where its memory lies.
     """
     return _problems_of(config, (Stage.WATCH,))
+
+
+def problems_of_folders(config: Config) -> tuple[str, ...]:
+    """Plugin folders that are not there.
+
+    A daemon goes on without them and calls each an unproven gate: a folder may be mounted later.
+    """
+    return tuple(
+        f"plugins.directories[{i}]: {place!r}: {why}; no check of it would be loaded"
+        for i, place in enumerate(config.plugins.directories)
+        if (why := _no_folder(Path(place)))
+    )
+
+
+def _no_folder(path: Path) -> str:
+    try:
+        return "" if stat.S_ISDIR(path.stat().st_mode) else "is no folder"
+    except PermissionError:
+        return ""  # who asks may not look; the daemon may
+    except OSError as error:
+        return error.strerror or str(error)
 
 
 def _problems_of(config: Config, stages: Collection[Stage]) -> tuple[str, ...]:

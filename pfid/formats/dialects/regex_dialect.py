@@ -15,6 +15,15 @@ from pfid.formats.reading import Reading
 GROUPS: Final = frozenset({"step", "seconds", "ms", "elapsed", "stamp", "loss"})
 
 
+def _compiled(pattern: str) -> Pattern:
+    """A pattern whose ``^`` and ``$`` are of lines; what re2 says of a wrong one is of it alone."""
+    try:
+        return compile_bytes(b"(?m)" + pattern.encode())
+    except PatternError:
+        compile_bytes(pattern.encode(), pattern)
+        raise
+
+
 class RegexDialect:
     """One pattern, compiled."""
 
@@ -27,16 +36,17 @@ class RegexDialect:
             PatternError: for a pattern re2 cannot take, or one without the group ``step``.
         """
         self._name = name
-        self._pattern: Pattern = compile_bytes(b"(?m)" + pattern.encode())
+        self._pattern: Pattern = _compiled(pattern)
         # A literal line end in front lets re2 leap; ^ makes it look at every byte.
         anchored = pattern.startswith("^") and "|" not in pattern
         self._finder = compile_bytes(b"(?m)\n" + pattern[1:].encode()) if anchored else None
         # re2 names the groups of a pattern over bytes in bytes
         self._groups = frozenset(name.decode() for name in self._pattern.groupindex)
         if "step" not in self._groups or self._groups - GROUPS:
+            others = ", ".join(sorted(GROUPS - {"step"}))
             raise PatternError(
-                f"{name}: named groups must be among {', '.join(sorted(GROUPS))}, step among"
-                f" them; found {', '.join(sorted(self._groups)) or 'none'}"
+                f"needs the named group step, and may have any of {others} beside it; "
+                f"found {', '.join(sorted(self._groups)) or 'none'}"
             )
 
     def lines(self, body: bytes) -> bytes:

@@ -320,3 +320,20 @@ def test_a_password_in_a_webhook_is_refused_and_not_shown(url):
     (problem,) = problems(f'notify.webhook = "{url}"')
     assert "secret_file" in problem
     assert "s3cret" not in problem
+
+
+MAY = "elapsed, loss, ms, seconds, stamp"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "said"),
+    [
+        ("(?P<step>", "'(?P<step>': missing ): (?P<step>"),
+        (
+            "it [0-9]+(?P<no>x)",
+            f"needs the named group step, and may have any of {MAY} beside it; found no",
+        ),
+    ],
+)
+def test_a_pattern_is_refused_in_the_words_it_was_written_in(pattern, said):
+    assert problems(f"dialects.regex.mine = '{pattern}'") == (f"dialects.regex.mine: {said}",)
