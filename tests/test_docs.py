@@ -83,6 +83,19 @@ def test_every_option_has_help():
     assert not silent
 
 
+def test_what_a_command_cannot_do_without_stands_in_the_readme_beside_it():
+    lines = README.read_text().splitlines()
+    missing = [
+        f"{call} {option.opts[0]}"
+        for call, leaf in commands().items()
+        for option in leaf.params
+        if isinstance(option, click.Option) and option.required
+        for short in [call.removesuffix(" check")]
+        if not any(short in line and option.opts[0] in line for line in lines)
+    ]
+    assert not missing
+
+
 def test_every_json_has_its_shape_in_the_readme():
     speaking = {
         call

@@ -2,7 +2,8 @@
 
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final
 
 from pfid.adapters import process_facts, process_identity
 from pfid.adapters.process_identity import Captured
@@ -27,6 +28,8 @@ from pfid.policy.masking import mask_argv
 from pfid.policy.run_name import default_name, new_run_id
 from pfid.wire.record import RunRecord, recorded
 
+_FIRST_PID: Final = 1
+
 
 def attach_process(
     environ: Mapping[str, str],
@@ -47,6 +50,8 @@ def attach_process(
     captured = process_identity.capture(pid)
     try:
         _refuse_if_not_ours(pid)
+        for doubt in _doubts(pid, logs):
+            say(doubt)
         records = user_records(environ)
         record = _record(captured, name, logs, records.current(), environ)
         with BoxChildren() as children:
@@ -63,6 +68,15 @@ def _refuse_if_not_ours(pid: int) -> None:
         raise LaunchError(f"process {pid} belongs to another user; ask its owner, or root")
     if pid == os.getpid():
         raise LaunchError("pfid does not watch itself")
+
+
+def _doubts(pid: int, logs: Sequence[str]) -> Iterator[str]:
+    """What is most likely a slip of the hand, and can be meant all the same."""
+    if pid == _FIRST_PID:
+        yield "WARNING: process 1 is what all others descend from, and is over when the box is"
+    for path in logs:
+        if not os.path.exists(path):  # noqa: PTH110 - as the user named it
+            yield f"WARNING: no log is followed: there is no file {os.path.abspath(path)}"  # noqa: PTH100
 
 
 def _record(

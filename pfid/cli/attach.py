@@ -27,7 +27,8 @@ def command(pid: int, name: str | None, logs: tuple[str, ...], as_json: bool) ->
     """Watch process PID, which is yours (root: anybody's), with its real start.
 
     It is handed to the box's daemon, or to an engine of its own where there is none, and pfid
-    returns. Its descendants are watched with it.
+    returns. Its descendants are watched with it, to its end. A log that is not there yet is not
+    followed.
 
     Exit codes: 0 it is watched, 2 it cannot be.
     """
