@@ -121,3 +121,12 @@ def test_whatever_the_reader_finds_the_prefilter_lets_through(line, header, belo
         for one in WANTED:
             if any(True for _ in figures_in(line, [one], header, below)):
                 assert PREFILTERS[one].search(f"{line}\n{below}")
+
+
+@settings(max_examples=250)
+@given(LINES, HEADERS, st.one_of(st.just(""), LINES))
+def test_a_number_that_is_passed_over_for_its_value_is_no_figure(line, header, below):
+    quick = found(line, header, below)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reading, "may_be", lambda *_: True)
+        assert quick == found(line, header, below)

@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import Final
 
 from pfid.formats.durations_written import Lasting, durations_in
+from pfid.formats.figures.bare_values import may_be
 from pfid.formats.figures.likely import likely
 from pfid.formats.figures.markup import readings
 from pfid.formats.figures.pairs import (
@@ -170,12 +171,15 @@ def _in_cell(
     spans = sorted((span.start, span.end) for span in lasting)
     numbers = [n for n in numbers_in(line) if not within(spans, n.start)]
     for at, number in enumerate(numbers):
+        meant = [one for one in wanted if may_be(one, number)]
+        if not meant:
+            continue
         second = numbers[at + 1] if at + 1 < len(numbers) else None
         pair = second if second is not None and is_range(line, number, second) else None
         bracketed = at and pair is not None
         before = unit_before_bracket(line, numbers[at - 1], number) if bracketed else ""
         place = _Place(line, row, over, numbers, at, pair, before)
-        for one in wanted:
+        for one in meant:
             end = _matches(place, one)
             if end is not None:
                 yield one.key, number.start, end
