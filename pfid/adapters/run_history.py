@@ -63,7 +63,7 @@ class RunHistory:
         return _usable(of_work)
 
     def _file(self, name: str) -> Path:
-        digest = sha256(name.encode()).hexdigest()[:12]
+        digest = sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:12]
         return self._folder / f"{slug(name)}-{digest}.jsonl"
 
     def _shorten(self, file: Path) -> None:

@@ -57,7 +57,9 @@ class RunRecords:
 
     @staticmethod
     def _key(name: str) -> str:
-        return f"{slug(name)}-{hashlib.sha256(name.encode()).hexdigest()[:12]}"
+        return (
+            f"{slug(name)}-{hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}"
+        )
 
     def make_run_dir(self, run_id: str, ranks: int, *, instrumented: bool = False) -> Path:
         """Make the folder of a run and its step files, one a rank, ready to be handed over.

@@ -58,5 +58,5 @@ def keep_fit(state: Path, name: str, fit: StepFit) -> Path:
 
 
 def _path(state: Path, name: str) -> Path:
-    digest = sha256(name.encode()).hexdigest()[:12]
+    digest = sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:12]
     return state / FOLDER / f"{slug(name)}-{digest}.json"

@@ -5,6 +5,7 @@ import sys
 
 import click
 
+from pfid.cli.chosen_name import chosen_name
 from pfid.cli.exit_codes import Exit
 from pfid.cli.output import emit_json, error, note, say
 from pfid.cli.times import rfc3339
@@ -13,7 +14,7 @@ from pfid.domain.errors import PfidError
 
 @click.command("attach")
 @click.argument("pid", type=click.IntRange(1))
-@click.option("--name", help="Name of the run. [default: the script's stem]")
+@click.option("--name", callback=chosen_name, help="Name of the run. [default: the script's stem]")
 @click.option(
     "--log",
     "logs",

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 import pfid
+from pfid.cli.chosen_name import chosen_name
 from pfid.cli.finite import FiniteRange
 from pfid.cli.prose import folded
 from pfid.domain.errors import ExecError, LaunchError, PfidError
-from pfid.domain.names import RUN_NAME_MAX_CHARS
 
 if TYPE_CHECKING:
     from pfid.launch.run import Ran
@@ -35,18 +35,12 @@ class _RunCommand(click.Command):
             raise _RefusedUsageError(error.format_message(), error.ctx or ctx) from error
 
 
-def _name(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
-    if value is not None and not 0 < len(value.strip()) <= RUN_NAME_MAX_CHARS:
-        raise click.BadParameter(f"must have 1 to {RUN_NAME_MAX_CHARS} characters")
-    return value
-
-
 @click.command(
     "run",
     cls=_RunCommand,
     context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False},
 )
-@click.option("--name", callback=_name, help="Name of the run. [default: the script's stem]")
+@click.option("--name", callback=chosen_name, help="Name of the run. [default: the script's stem]")
 @click.option(
     "--log",
     "logs",
@@ -139,13 +133,14 @@ def _launch(name: str, options: dict[str, Any]) -> "Ran":
     from pfid.bootstrap.launch import BoxChildren, build_launcher
     from pfid.launch.request import LaunchRequest
     from pfid.launch.run import run
+    from pfid.policy.run_name import log_name
 
     if options["preflight"]:
         from pfid.cli.run_preflight import refuse_unready
 
         refuse_unready(name, options["command_line"], options["spec"], _say)
     cwd = _cwd()
-    logs = options["logs"] or (f"{name.replace('/', '-').lstrip('.') or 'run'}.log",)
+    logs = options["logs"] or (log_name(name),)
     request = LaunchRequest(
         name=name,
         argv=options["command_line"],

@@ -37,7 +37,7 @@ def default_name(argv: Sequence[str]) -> str:
     ``nohup nice -n 5 python train.py`` is ``train``, ``python -c ...`` is ``python``.
     """
     if not argv:
-        return _clip("run")
+        return named("run")
     program = _stem(argv[0])
     inner = unwrapped(program, argv)
     if inner is not None:
@@ -48,7 +48,7 @@ def default_name(argv: Sequence[str]) -> str:
         return _of_python(program, argv[1:])
     if program in LAUNCHERS:
         return _of_launcher(program, argv[1:])
-    return _clip(program)
+    return named(program)
 
 
 def _of_shell(program: str, arguments: Sequence[str]) -> str:
@@ -57,9 +57,9 @@ def _of_shell(program: str, arguments: Sequence[str]) -> str:
             inline = "".join(arguments[place + 1 : place + 2])
             return _of_inline(program, inline)
         if _is_script(part):
-            return _clip(_stem(part))
+            return named(_stem(part))
     script = next((part for part in arguments if not part.startswith(("-", "+"))), program)
-    return _clip(_stem(script))
+    return named(_stem(script))
 
 
 def _of_inline(program: str, text: str) -> str:
@@ -77,7 +77,7 @@ def _of_inline(program: str, text: str) -> str:
         if meant and meant[0] not in _PREPARES:
             return default_name(meant)
         command = []
-    return _clip(program)
+    return named(program)
 
 
 def _of_python(program: str, arguments: Sequence[str]) -> str:
@@ -99,7 +99,7 @@ def _of_python(program: str, arguments: Sequence[str]) -> str:
                 return _of_launcher(program, rest)
             return _of_module(module, program)
         at += 1
-    return _clip(program)
+    return named(program)
 
 
 def _last_option(part: str) -> tuple[str, str]:
@@ -123,7 +123,7 @@ def _of_launcher(program: str, arguments: Sequence[str]) -> str:
             return _of_file(part)
         if rest and _starts_others(_stem(part)) and not part.startswith("-"):
             return default_name(arguments[place:])
-    return _clip(program)
+    return named(program)
 
 
 def _starts_others(program: str) -> bool:
@@ -136,15 +136,15 @@ def _launches(module: str) -> bool:
 
 
 def _of_module(module: str, program: str) -> str:
-    return _clip(module.removesuffix(".__main__").rpartition(".")[2] or program)
+    return named(module.removesuffix(".__main__").rpartition(".")[2] or program)
 
 
 def _of_file(path: str) -> str:
     """A script's stem; of a package's ``__main__.py`` the package's."""
     stem = _stem(path)
     if stem != "__main__":
-        return _clip(stem)
-    return _clip(_stem(path.rstrip("/").rpartition("/")[0]) or stem)
+        return named(stem)
+    return named(_stem(path.rstrip("/").rpartition("/")[0]) or stem)
 
 
 def _is_python(program: str) -> bool:
@@ -161,8 +161,32 @@ def _stem(path: str) -> str:
     return stem if stem and f".{suffix}" in _SCRIPT_SUFFIXES else name
 
 
-def _clip(name: str) -> str:
+def named(name: str) -> str:
+    """Return what of a text may be a run's name, never empty."""
     return "".join(c for c in name if c.isprintable()).strip()[:RUN_NAME_MAX_CHARS] or "run"
+
+
+def name_fault(name: str) -> str:
+    """Return why a run cannot be called so; "" if it can."""
+    if not 0 < len(name.strip()) <= RUN_NAME_MAX_CHARS:
+        return f"must have 1 to {RUN_NAME_MAX_CHARS} characters"
+    if not name.isprintable():
+        return "must be printable UTF-8 text, without control or invisible characters"
+    return ""
+
+
+_LOG_STEM_MAX_BYTES: Final = 150
+"""A file's name may have 255 in all; a stamp and what marks an unfinished file come on top."""
+
+
+def log_name(name: str) -> str:
+    """Return what the log of a run of this name is called by default, short enough to be rotated.
+
+    It hides from nobody and is no option to the tools it is given to.
+    """
+    stem = named(name.replace("/", "-")).lstrip(".- ")
+    clipped = stem.encode()[:_LOG_STEM_MAX_BYTES].decode(errors="ignore").rstrip()
+    return f"{clipped or 'run'}.log"
 
 
 _STEM_MAX_CHARS: Final = 34

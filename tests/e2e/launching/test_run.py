@@ -408,3 +408,20 @@ def test_a_lost_pointer_does_not_let_a_second_run_in(user, eventually):
     assert user.run("--log", "b.log", "--", "true").returncode == 125
     launcher.terminate()
     launcher.wait(20)
+
+
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [
+        (("run", "--name", os.fsdecode(b"\xff"), "--", "true"), 125),
+        (("run", "--name", "a\x1b[31m", "--", "true"), 125),
+        (("rotate", "a.log", "--name", os.fsdecode(b"\xff")), 2),
+        (("stop", os.fsdecode(b"\xff")), 2),
+    ],
+)
+def test_a_name_that_no_run_can_have_is_an_error_that_says_so(user, command, code):
+    done = user.pfid(*command)
+    assert done.returncode == code
+    assert "Traceback" not in done.stderr
+    assert ("printable" in done.stderr) is (command[0] != "stop")
+    assert not list(user.work.iterdir())

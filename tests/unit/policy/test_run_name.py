@@ -2,7 +2,7 @@
 
 import pytest
 
-from pfid.policy.run_name import default_name
+from pfid.policy.run_name import default_name, log_name, name_fault
 
 
 @pytest.mark.parametrize(
@@ -98,3 +98,31 @@ def test_a_shells_inline_command_is_named_after_what_it_runs():
 def test_a_name_is_printable_and_bounded():
     assert default_name(["\x1b[31m" + "x" * 500]) == "[31m" + "x" * 196
     assert default_name([]) == "run"
+
+
+@pytest.mark.parametrize(
+    ("name", "log"),
+    [
+        ("train", "train.log"),
+        ("a/b/../c", "a-b-..-c.log"),
+        ("..", "run.log"),
+        ("-rf", "rf.log"),
+        ("a\nb\x1b[31m", "ab[31m.log"),
+        ("日本語", "日本語.log"),
+        ("x" * 200, "x" * 150 + ".log"),
+        ("é" * 200, "é" * 75 + ".log"),
+        ("a\udcff", "a.log"),
+    ],
+)
+def test_a_log_is_called_by_what_can_be_typed_rotated_and_is_no_option(name: str, log: str) -> None:
+    assert log_name(name) == log
+
+
+@pytest.mark.parametrize("name", ["", "  ", "x" * 201, "a\nb", "\x1b[31m", "a\u202eb", "\udcff"])
+def test_no_run_is_called_what_cannot_be_shown(name: str) -> None:
+    assert name_fault(name).startswith("must ")
+
+
+@pytest.mark.parametrize("name", ["a b", "日本語", "x" * 200, "a/b"])
+def test_a_run_may_be_called_in_any_language(name: str) -> None:
+    assert not name_fault(name)
