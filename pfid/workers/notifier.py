@@ -19,7 +19,7 @@ from typing import Final
 import msgspec
 
 from pfid.domain.errors import PfidError
-from pfid.policy.telling import given_up, notice, wait_s, worth_telling
+from pfid.policy.telling import given_up, notices, wait_s
 from pfid.spec.notice import Notice
 from pfid.wire.notify import NotifyOrder, NotifyReport
 from pfid.workers.notify_channels import PROBLEM_CHARS, Channel, channels
@@ -64,12 +64,10 @@ class Teller:
             except (sqlite3.Error, OSError, PfidError) as problem:
                 self._report(f"the queue cannot be read: {problem}")
                 waiting = []
-            for event_id, transition in waiting:
-                if worth_telling(transition) and not self._told(
-                    notice(event_id, self._host, transition)
-                ):
+            for happened in waiting:
+                if not all(self._told(news) for news in notices(happened, self._host)):
                     return
-                self._queue.told(self._channel.name, event_id)
+                self._queue.told(self._channel.name, happened.event_id)
             if not waiting:
                 self._over.wait(LOOK_EVERY_S)
 

@@ -12,13 +12,25 @@ from pathlib import Path
 from threading import Lock
 from typing import Final
 
+from pfid.domain.errors import StateError
+from pfid.domain.outcome import Outcome
+from pfid.domain.run import Run
 from pfid.domain.transition import Transition
-from pfid.wire.stored import unpack
+from pfid.policy.telling import Happened, begins_a_run, worth_telling
+from pfid.wire.stored import RunBody, unpack
 
 BATCH: Final = 100
 _NEXT: Final = (
     "SELECT event_id, body FROM events WHERE event_id > ? AND synthetic = 0"
     " ORDER BY event_id LIMIT ?"
+)
+_RUN: Final = "SELECT body FROM runs WHERE run_id = ?"
+_EARLIER: Final = (
+    "SELECT body FROM runs WHERE name = ? AND uid = ? AND synthetic = 0 AND started_at_s < ?"
+    " AND ended_at_s IS NOT NULL ORDER BY started_at_s DESC LIMIT 1"
+)
+_ABOUT: Final = (
+    "SELECT body FROM events WHERE subject = ? AND event_id < ? AND synthetic = 0 ORDER BY event_id"
 )
 _LAST: Final = "SELECT COALESCE(MAX(event_id), 0) FROM events"
 
@@ -33,7 +45,7 @@ class EventQueue:
         self._lock = Lock()
         self._told = _read(cursors)
 
-    def next(self, channel: str) -> list[tuple[int, Transition]]:
+    def next(self, channel: str) -> list[Happened]:
         """The oldest events that a channel was not told of, oldest first.
 
         A channel that is new begins with what happens from now on. A state file that was made
@@ -51,7 +63,7 @@ class EventQueue:
                 self.told(channel, last)
                 return []
             rows = state.execute(_NEXT, (after if after <= last else 0, BATCH)).fetchall()
-        return [(event_id, unpack(body, Transition)) for event_id, body in rows]
+            return [_happened(state, event_id, unpack(body, Transition)) for event_id, body in rows]
 
     def told(self, channel: str, event_id: int) -> None:
         """Keep how far a channel has come; on disk when this returns."""
@@ -63,6 +75,41 @@ class EventQueue:
                 file.flush()
                 os.fsync(file.fileno())
             beside.replace(self._cursors)
+
+
+def _happened(state: sqlite3.Connection, event_id: int, transition: Transition) -> Happened:
+    """The event with what has to be known of runs, asked only where somebody may be told."""
+    begins = begins_a_run(transition)
+    if not begins and not worth_telling(transition):
+        return Happened(event_id=event_id, transition=transition)
+    run = _run(state.execute(_RUN, (transition.entity.id,)).fetchone())
+    earlier = None
+    if begins and run is not None:
+        earlier = _run(state.execute(_EARLIER, (run.name, run.uid, run.started_at_s)).fetchone())
+    return Happened(
+        event_id=event_id,
+        transition=transition,
+        run=run,
+        earlier=earlier,
+        failing=() if earlier is None else _failing(state, earlier.run_id, event_id),
+    )
+
+
+def _failing(state: sqlite3.Connection, run_id: str, before_id: int) -> tuple[Transition, ...]:
+    """What was last said of a run, each a failure."""
+    newest: dict[str, Transition] = {}
+    for (body,) in state.execute(_ABOUT, (run_id, before_id)):
+        transition = unpack(body, Transition)
+        newest[transition.check] = transition
+    return tuple(t for t in newest.values() if t.verdict.outcome is Outcome.FAIL)
+
+
+def _run(row: tuple[bytes] | None) -> Run | None:
+    """Who it was; a run that is forgotten, or whose row cannot be read, withholds no notice."""
+    try:
+        return None if row is None else unpack(row[0], RunBody).run
+    except StateError:
+        return None
 
 
 def _read(path: Path) -> dict[str, int]:

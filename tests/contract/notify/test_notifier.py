@@ -18,14 +18,14 @@ import pytest
 
 from pfid.adapters.notifier_process import NotifierProcess
 from pfid.adapters.store_schema import TABLES
+from pfid.domain.identity import ProcessIdentity
 from pfid.domain.outcome import Outcome
+from pfid.domain.run import Run, RunSource, RunState
 from pfid.domain.transition import Origin, Transition
 from pfid.domain.verdict import Entity, EntityKind, Figure, Verdict
 from pfid.policy.telling import wait_s
 from pfid.wire.notify import NotifyOrder, PluginPlaces
-from pfid.wire.stored import pack
-
-ABOUT = Entity(EntityKind.RUN, "train-0001")
+from pfid.wire.stored import RunBody, pack
 
 
 class State:
@@ -36,9 +36,34 @@ class State:
         self.db = sqlite3.connect(path, isolation_level=None)
         self.db.execute("PRAGMA journal_mode=WAL")
         self.db.executescript(TABLES)
-        self.last = 0
+        self.last = self.runs = 0
 
-    def event(self, outcome=Outcome.FAIL, before=Outcome.PASS, *, origin=Origin.REAL, at_s=None):
+    def run(self, run_id, *, name="train", uid=1000, ended=True):
+        """Another run, started after those before."""
+        self.runs += 1
+        run = Run(
+            run_id=run_id,
+            name=name,
+            identity=ProcessIdentity(machine_id="m", boot_id="b", pid=42, start_ticks=7),
+            uid=uid,
+            username="anna",
+            source=RunSource.WRAPPER,
+            started_at_s=float(self.runs),
+        )
+        body = pack(RunBody(run=run, state=RunState.KILLED if ended else RunState.RUNNING))
+        ended_at_s = self.runs + 0.5 if ended else None
+        row = (run_id, name, "", uid, 0, run.started_at_s, ended_at_s, body)
+        self.db.execute("INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
+
+    def event(
+        self,
+        outcome=Outcome.FAIL,
+        before=Outcome.PASS,
+        *,
+        origin=Origin.REAL,
+        at_s=None,
+        about="train-0001",
+    ):
         self.last += 1
         at_s = time.time() if at_s is None else at_s
         verdict = Verdict(
@@ -49,10 +74,15 @@ class State:
             evidence=("a line of a private log",),
         )
         event = Transition(
-            check="run_gone", entity=ABOUT, before=before, verdict=verdict, at_s=at_s, origin=origin
+            check="run_gone",
+            entity=Entity(EntityKind.RUN, about),
+            before=before,
+            verdict=verdict,
+            at_s=at_s,
+            origin=origin,
         )
         synthetic = origin is Origin.SELFTEST
-        row = (self.last, "train-0001", 1000, synthetic, at_s, pack(event))
+        row = (self.last, about, 1000, synthetic, at_s, pack(event))
         self.db.execute("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?)", row)
         return self.last
 
@@ -152,6 +182,50 @@ def test_a_failure_is_posted_with_the_secret_and_nothing_private(
     assert (body["check"], body["before"], body["outcome"]) == ("run_gone", "pass", "fail")
     assert body["figures"] == {"signal": 9.0}
     assert "private" not in json.dumps(body)
+
+
+def test_a_notice_says_which_run_and_whose(notifier, state, webhook, tmp_path):
+    state.run("train-0001")
+    notifier(webhook=webhook.url)
+    following(tmp_path, "webhook")
+    state.event()
+    ((_, body), *_) = until("the notice", lambda: webhook.got)
+    assert (body["about"], body["name"], body["user"]) == ("train-0001", "train", "anna")
+
+
+def test_a_death_ends_for_people_once_a_run_of_its_name_and_user_is_started_again(
+    notifier, state, webhook, tmp_path
+):
+    state.run("train-0001")
+    notifier(webhook=webhook.url)
+    following(tmp_path, "webhook")
+    died = state.event()
+    for run_id, given in (("other-0001", {"name": "other"}), ("train-0007", {"uid": 7})):
+        state.run(run_id, ended=False, **given)
+        state.event(Outcome.PASS, None, about=run_id)
+    state.run("train-0002", ended=False)
+    again = state.event(Outcome.PASS, None, about="train-0002")
+    until("both notices", lambda: len(webhook.got) == 2)
+    assert ids(webhook) == [died, again]
+    _, body = webhook.got[1]
+    assert (body["about"], body["name"], body["user"]) == ("train-0001", "train", "anna")
+    assert (body["before"], body["outcome"], body["reason"]) == (
+        *("fail", "not_applicable", "followed"),
+    )
+    assert body["summary"].endswith("train-0002")
+
+
+def test_what_had_ended_well_is_not_ended_again(notifier, state, webhook, tmp_path):
+    state.run("train-0001")
+    notifier(webhook=webhook.url)
+    following(tmp_path, "webhook")
+    state.event()
+    recovered = state.event(Outcome.PASS, Outcome.FAIL)
+    state.run("train-0002", ended=False)
+    state.event(Outcome.PASS, None, about="train-0002")
+    later = state.event(Outcome.FAIL, Outcome.PASS, about="train-0002")
+    until("all notices", lambda: later in ids(webhook))
+    assert ids(webhook) == [1, recovered, later]
 
 
 def test_what_is_no_news_is_not_told(notifier, state, webhook, tmp_path):
