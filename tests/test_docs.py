@@ -158,3 +158,16 @@ def test_nothing_says_to_install_pfid_out_of_an_index_where_the_name_is_a_strang
     for said in ("/opt/bin/pip install -U pfid", "pip install 'pfid[report]'"):
         assert told.search(said)
     assert not [str(file) for file in texts if told.search(file.read_text())]
+
+
+def test_each_row_of_the_readmes_sample_is_what_that_check_says():
+    console = re.search(r"(?s)\$ pfid show mymodel\n(.*?)```", README.read_text())
+    head, *rows = console[1].splitlines()
+    starts = [head.index(name) for name in ("OUTCOME", "CHECK", "REASON", "FOR", "SUMMARY")]
+    assert len(rows) > 4
+    for row in rows:
+        cells = [row[a:b].strip() for a, b in zip(starts, [*starts[1:], None], strict=True)]
+        outcome, check, reason, _, summary = cells
+        answers = import_module(f"pfid_plugins.watch.{check}").ANSWERS
+        expected, sentence = answers.sentences[reason]
+        assert (outcome, summary.split("; ")[0]) == (expected.name, sentence)

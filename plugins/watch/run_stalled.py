@@ -127,7 +127,13 @@ def judge(seen: Seen, limits: Limits) -> Verdict:
         "allowed": (allowed_s, "s"),
         "longest_gap": (seen.longest_s, "s"),
     }
-    return ANSWERS.say(_code(seen, allowed_s, limits), f"phase {seen.phase.value}", figures=figures)
+    return ANSWERS.say(_code(seen, allowed_s, limits), _where(seen), figures=figures)
+
+
+def _where(seen: Seen) -> str:
+    """Before its first step a run is only taken to compile."""
+    untold = seen.phase is Phase.COMPILE and not seen.steps
+    return "before its first step" if untold else f"phase {seen.phase.value}"
 
 
 def _allowed_s(seen: Seen, limits: Limits) -> float:

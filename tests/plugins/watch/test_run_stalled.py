@@ -141,3 +141,7 @@ def test_an_older_sign_is_never_healthier(moves, state, longer_s):
 def test_a_run_without_a_step_is_never_said_to_move(moves, state):
     unseen = dataclasses.replace(moves, steps_seen=0)
     assert said(unseen, state=state).reason != "moving"
+
+
+def test_a_program_that_shows_no_step_is_not_said_to_compile():
+    assert said(moving(**START)).summary.endswith("before its first step")
