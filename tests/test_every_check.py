@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from pfid.bootstrap.remedies import RUNNER_REMEDIES, remedies_of, remedy_for, remedy_of
 from pfid.bootstrap.selftest import Bench, selftest
 from pfid.cli.gate_output import denominator
 from pfid.config.model import Config, Plugins
@@ -18,7 +19,9 @@ from pfid.domain.outcome import Outcome
 from pfid.host.registry import Where, discover
 from pfid.policy.evaluate import attempt
 from pfid.spec.check import Stage
+from pfid.spec.engine_answers import ENGINE_REMEDIES
 from pfid.spec.limits import shifted, shifts, units
+from pfid.spec.model_answers import MODEL_REMEDIES
 from pfid.spec.world import World
 from pfid.wire.plugins import Evaluate as EvaluateOrder
 from pfid.wire.plugins import check_info, decode_order, encode
@@ -79,6 +82,31 @@ def test_the_docstring_names_its_blind_spot_and_what_to_do(check):
     )
     assert re.search(r"^Blind spot:", text, re.MULTILINE)
     assert re.search(r"^When it fires:", text, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    "check", [c for c in CHECKS if c.stage is not Stage.WATCH], ids=lambda c: c.name
+)
+def test_whoever_cannot_look_is_told_what_to_do_about_that(check):
+    """ "Too few repeats" asked for another trip point, and no answers for those named below."""
+    viable = check.stage is Stage.VIABILITY
+    shared = {**MODEL_REMEDIES, **ENGINE_REMEDIES} if viable else {}
+    unknown = [code for code, outcome in check.reasons.items() if outcome is Outcome.UNKNOWN]
+    when_it_fires = remedy_of(check.runbook)
+    said = {code: remedy_for(check.name, check.runbook, code, shared) for code in unknown}
+    assert [code for code, text in said.items() if text in ("", when_it_fires)] == []
+    every = (when_it_fires, *remedies_of(check.runbook).values())
+    assert [
+        text for text in every if re.search(r"lines? (below|above)|named (below|above)", text)
+    ] == []
+
+
+@every_check
+def test_a_remedy_is_of_a_reason_that_the_check_has(check):
+    named = remedies_of(check.runbook)
+    assert named.keys() <= check.reasons.keys()
+    assert not named.keys() & RUNNER_REMEDIES.keys()
+    assert all(named.values())
 
 
 @every_check

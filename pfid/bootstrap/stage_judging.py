@@ -13,11 +13,12 @@ from typing import Final, Protocol
 
 from pfid.adapters.bounded_process import end_all
 from pfid.bootstrap.foreign_judging import ForeignChecks
+from pfid.bootstrap.remedies import paragraph_of, remedy_for, remedy_of
 from pfid.bootstrap.selftest import Bench, merged, prove_gates, shipped_names, take_stock
 from pfid.config.model import Config
 from pfid.domain.errors import ConfigError
 from pfid.domain.gate import Gate, GateState
-from pfid.domain.names import CheckName, ReasonCode
+from pfid.domain.names import CheckName
 from pfid.domain.outcome import Outcome
 from pfid.domain.snapshot import VerdictView
 from pfid.domain.verdict import Verdict
@@ -27,18 +28,10 @@ from pfid.policy.evaluate import run_check
 from pfid.policy.masking import mask_text
 from pfid.policy.views import Graded
 from pfid.spec.check import Severity, Stage
-from pfid.spec.reasons import CHECK_ERROR, RECORDS_INCOMPLETE, UNDECLARED_REASON, UNPROVEN
+from pfid.spec.reasons import UNPROVEN
 from pfid.spec.world import World
 
 AT_ONCE: Final = 4
-RUNNER_REMEDIES: Final = {
-    UNPROVEN: "`pfid selftest --check {name}` says which control let it down; its configuration "
-    "or its file was changed.",
-    CHECK_ERROR: "this is a fault of the check itself, not of what it looks at: report it.",
-    UNDECLARED_REASON: "this is a fault of the check itself, not of what it looks at: report it.",
-    RECORDS_INCOMPLETE: "mend what `records_complete` says first: nothing else counts before.",
-}
-"""What to do by a reason of the runner: what the check is about has no part in it."""
 LOST: Final = (
     "When it fires: mend or remove the plugin, or name it in the spec's `optional` if it is not"
     " about this."
@@ -231,13 +224,9 @@ def _judged(
 
 
 def _remedy(check: Explained, reason: str, how: Judging) -> str:
-    """What the reason asks for where it is not the check's own, else what the runbook says."""
-    if reason in how.remedies:
-        return how.remedies[reason]
-    of_runner = RUNNER_REMEDIES.get(ReasonCode(reason))
-    if of_runner is not None and not isinstance(check, _Lost):
-        return of_runner.format(name=check.name)
-    return remedy_of(check.runbook)
+    if isinstance(check, _Lost):
+        return how.remedies.get(reason, remedy_of(check.runbook))
+    return remedy_for(check.name, check.runbook, reason, how.remedies)
 
 
 def _unproven(gate: Gate) -> Verdict:
@@ -248,17 +237,6 @@ def _unproven(gate: Gate) -> Verdict:
         summary="the check itself is not proven, so nothing it says counts",
         evidence=(gate.why,),
     )
-
-
-def remedy_of(runbook: str) -> str:
-    """The paragraph of a runbook that says what to do, in one line."""
-    return paragraph_of(runbook, "When it fires:")
-
-
-def paragraph_of(runbook: str, begins: str) -> str:
-    """The paragraph of a runbook that begins so, in one line, without its beginning."""
-    _, _, after = runbook.partition(begins)
-    return " ".join(after.partition("\n\n")[0].split())
 
 
 def ready(judged: Sequence[Judged]) -> Outcome:

@@ -43,6 +43,19 @@ ENGINE_ANSWERS: Final = {
     "no_engine": (Outcome.NOT_APPLICABLE, "no engine is named that would serve it: --engine"),
 }
 """To be spread into a check's :class:`Answers`."""
+_START_IT: Final = (
+    "its source does not tell: prove it by starting the engine, `pfid viability prove-serving "
+    "--model MODEL -- CMD...`."
+)
+ENGINE_REMEDIES: Final = {
+    **{code: _START_IT for code, (outcome, _) in ENGINE_ANSWERS.items()
+       if outcome is Outcome.UNKNOWN},
+    "engine_not_found": "name the folder or the interpreter that holds the engine: "
+    "`--engine-path`, `--engine-python`.",
+    "engine_unreadable": "see that the engine's source is there, whole, and can be read.",
+    "class_not_told": "complete `architectures` in the model's configuration.",
+}  # fmt: skip
+"""What to do, whichever check says so."""
 ENGINE_PYTHON_ANSWERS: Final = {
     code: (Outcome.UNKNOWN, sentence.replace("training", "engine's").replace(" in the spec", ""))
     for code, (_, sentence) in PYTHON_ANSWERS.items()

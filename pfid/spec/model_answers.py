@@ -29,6 +29,7 @@ MODEL_REMEDIES: Final = {
     "index_unreadable": "mend the index that is named above, or download it again.",
     "layers_contradict": "ask whoever made the configuration: as it stands it is of no model.",
     "shapes_missing": "complete the configuration: a training would read it from the same file.",
+    "shapes_unknown": "measure one step: what layers of this kind hold is not known here.",
     "is_adapter": "name the base model: an adapter's folder describes no layers.",
 }
 """What to do, whichever check says so: none of them is about the file."""

@@ -23,6 +23,17 @@ PYTHON_ANSWERS: Final = {
     problem.value: (Outcome.UNKNOWN, sentence) for problem, sentence in PYTHON_SENTENCES.items()
 }
 """To be spread into a check's :class:`Answers`: every code is UNKNOWN and names the problem."""
+PYTHON_REMEDIES: Final = {
+    "python_not_configured": "name the interpreter: `python` in the spec, or the command's option.",
+    "python_not_found": "name an interpreter that is there: its lines name the one that was tried.",
+    "python_not_started": "name an interpreter that can be executed, or mend its rights.",
+    "python_too_old": "name an interpreter of Python 3.9 or later.",
+    "python_crashed": "run that interpreter by hand: its lines hold its last words.",
+    "python_raised": "install what that interpreter lacks: its lines hold what it raised.",
+    "python_rubbish": "see what that interpreter prints at its start: only the answer may come.",
+    "python_hung": "see what that interpreter waits for at its start, or give it more time.",
+}
+"""What to do, whichever check says so."""
 
 
 def python_controls(answers: Answers, world: Callable[[str], World]) -> Iterator[Control]:

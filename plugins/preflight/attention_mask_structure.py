@@ -13,6 +13,18 @@ When it fires: `pfid probe mask MODEL --python PY` shows each mask. Train with a
 implementation or another transformers. A window that is one too wide under flash attention alone is
 a fault of transformers before 4.56 (its issue 39408), which hands flash_attn the whole window where
 that counts a row's own position beside it; 4.53.0 also mixes packed documents.
+
+If it says `no_torch`, `no_transformers`, `old_transformers`: name the interpreter that will train
+(`python`), with torch and transformers 4.53 or later.
+
+If it says `no_config`, `remote_code`, `bad_width`: name a configuration whose class the installed
+transformers has, and a width that fits it.
+
+If it says `hub_kernel`: judge what the kernel implements by its name, flash_attention_2 or sdpa.
+
+If it says `layers_unseen`, `packing_unseen`, `unknown_mask`, `unknown_signature`, `no_masks`,
+`instrument_blind`: look at the masks of this release by hand: `pfid probe mask MODEL --python PY`
+shows what was had.
 """
 
 from collections.abc import Iterable

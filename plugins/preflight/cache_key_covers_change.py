@@ -15,6 +15,11 @@ an edit between two of them.
 When it fires: hash the whole content of the file that is named, not its path, size or date; see
 `pfid.trainer.cache_key`. A key that differs for the same inputs uses `hash()`, a set's order, an
 address or the time. An argument that means nothing (a number of workers) belongs in `may_stay`.
+
+If it says `nothing_tried`: name what goes into the key in the spec's `[cache_key]`: files, or
+arguments.
+
+If it says `file_unreadable`: see that the file which is named lies there and can be read.
 """
 
 from collections.abc import Iterable

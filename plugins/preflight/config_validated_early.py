@@ -7,8 +7,12 @@ All of it can be told before tokenizer, encode and weights.
 Blind spot: what the spec does not declare, quotas that the file system does not report, and a disk
 that others fill meanwhile.
 
-When it fires: the lines below the table name the file and key. For room, `keep` and `size_gb` of
+When it fires: its lines name the file and key. For room, `keep` and `size_gb` of
 `[checkpoints]` say what is reckoned with.
+
+If it says `unreadable`: mend the file that its lines name, or correct its path in the spec.
+
+If it says `disk_unknown`: see that the folder of the checkpoints, or one above it, is there.
 """
 
 from collections.abc import Iterable

@@ -9,6 +9,9 @@ nothing, and who is on a card is unknown.
 
 When it fires: `pfid gpus` shows whose processes are on which card; choose others with
 CUDA_VISIBLE_DEVICES, or wait. For orphaned memory see `pfid checks explain gpu_memory_orphaned`.
+
+If it says `holders_unknown`, `cannot_look`: look with `pfid gpus` and `nvidia-smi`; in a container
+whose processes are not seen, ask on the box itself.
 """
 
 from collections.abc import Iterable

@@ -8,7 +8,9 @@ at least one of them must not be zero, and not all may be the same.
 Blind spot: a metric that is right on these inputs and wrong on others. Choose them as the playbook
 does: identical, half the same, unrelated, empty.
 
-When it fires: the lines below name the input, the answer and what it should have been.
+When it fires: its lines name the input, the answer and what it should have been.
+
+If it says `no_answer`: let the metric return a number; its lines name the input and what came.
 """
 
 from collections.abc import Iterable

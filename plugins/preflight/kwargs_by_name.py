@@ -11,6 +11,15 @@ UNKNOWN. Whether a value is a good one is nobody's business here.
 When it fires: the message names the argument and what it is called now, if that can be told. Keep
 the portable unit in the configuration and convert where the arguments are built
 (`pfid.trainer.warmup_steps_from_ratio`).
+
+If it says `swallowed`, `no_signature`: name the class or function that takes the arguments in the
+end.
+
+If it says `target_missing`: install it into the training interpreter, or correct its name in the
+spec.
+
+If it says `arguments_unreadable`, `nothing_given`: see that the spec names the file, and the table
+in it, that hold the arguments.
 """
 
 from collections.abc import Iterable

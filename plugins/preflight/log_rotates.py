@@ -11,6 +11,9 @@ or loses its rights later.
 When it fires: launch with `pfid run`, call `pfid rotate LOG` before the start, or repair the
 rotation that the spec names; it is given the path of the log and must leave the old text in
 another file and the name free.
+
+If it says `rotation_hung`, `rotation_failed`: repair the rotation that the spec names: it is to end
+by itself with 0; its lines hold its last words.
 """
 
 from collections.abc import Iterable

@@ -7,6 +7,8 @@ that should have replaced the dead one (playbook 4.5).
 Blind spot: a run on another box, or one that was started without pfid.
 
 When it fires: `pfid stop RUN`, or give the new run another name.
+
+If it says `cannot_tell`: ask `pfid status`; where the daemon does not answer, mend that first.
 """
 
 from collections.abc import Iterable

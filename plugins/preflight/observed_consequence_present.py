@@ -9,9 +9,16 @@ one-step smoke run at this commit, in the spec's interpreter as it is now, reall
 Blind spot: a consequence that is recorded and proves nothing. One step shows that step times are
 recorded, not that compilation lasted: `recompile_limit` and `step_time_regime` watch that.
 
-When it fires: the lines below name each field and how to have it observed, mostly by
+When it fires: its lines name each field and how to have it observed, mostly by
 `pfid.trainer.observe(key, value)` in the worker, or `pfid run --instrument` for step times.
 `pfid provenance audit RUN` shows all of them.
+
+If it says `no_manifest`, `other_commit`, `other_environment`, `smoke_failed`,
+`manifest_unreadable`: launch the smoke run again at this commit, with the spec's interpreter: `pfid
+run --spec SPEC -- CMD`, which is to end with 0.
+
+If it says `python_unanswered`: see that the spec's interpreter starts and answers: what the smoke
+run was launched with is held against its libraries.
 """
 
 from collections.abc import Iterable

@@ -10,6 +10,13 @@ Blind spot: a key that is there, null, and should not be: see observed_consequen
 
 When it fires: write every key always, null when unused. A manifest that lacks pfid's own keys was
 written by another version, or edited.
+
+If it says `no_manifest`, `other_commit`, `other_environment`, `smoke_failed`,
+`manifest_unreadable`: launch the smoke run again at this commit, with the spec's interpreter: `pfid
+run --spec SPEC -- CMD`, which is to end with 0.
+
+If it says `python_unanswered`: see that the spec's interpreter starts and answers: what the smoke
+run was launched with is held against its libraries.
 """
 
 from collections.abc import Iterable

@@ -14,6 +14,13 @@ still have been given up later: that is another check's business (observed_conse
 When it fires: call `pfid.trainer.observe("resolved.attn_implementation", ...)` with what
 `model.config._attn_implementation` says, and declare the files in `[provenance]`; then launch the
 smoke run again at this commit. Where no library chooses anything, say `resolves = []` in `[smoke]`.
+
+If it says `no_manifest`, `other_commit`, `other_environment`, `smoke_failed`,
+`manifest_unreadable`: launch the smoke run again at this commit, with the spec's interpreter: `pfid
+run --spec SPEC -- CMD`, which is to end with 0.
+
+If it says `python_unanswered`: see that the spec's interpreter starts and answers: what the smoke
+run was launched with is held against its libraries.
 """
 
 from collections.abc import Iterable

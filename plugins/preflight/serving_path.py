@@ -12,6 +12,12 @@ speed of what is served.
 When it fires: read the engine's last words. A gap in an engine cannot be mended by training: decide
 before the window whether to merge instead of swapping, to serve with another engine, or to train
 another base.
+
+If it says `proof_doubtful`: make the proof again: `pfid viability prove-serving --model MODEL --
+CMD...`.
+
+If it says `not_started`, `serving_hung`, `serving_crashed`: run the command of `[serving]` by hand:
+it is to start the engine, ask it once, and end by itself.
 """
 
 from collections.abc import Iterable

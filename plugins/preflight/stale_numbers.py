@@ -10,6 +10,16 @@ declared as vendored. What the ledger does not hold is not looked for.
 
 When it fires: mend every place that is named, at the source first. A place that is meant to keep
 the figure (a changelog, the ledger's own history) goes onto the claim's allow-list, with a reason.
+
+If it says `claims_unreadable`: mend the ledger where its lines say; `pfid claims check` shows the
+same.
+
+If it says `search_failed`: its lines say why; the spec and its ledger belong into the repository
+that is to be searched.
+
+If it says `files_unread`: make the files readable that are named, or leave them out as vendored.
+
+If it says `places_unlisted`: mend or allow what is listed, and look again for the others.
 """
 
 from collections.abc import Iterable

@@ -12,6 +12,13 @@ purpose and looks whether they notice.
 
 When it fires: install the runner in the training environment; repair stale tests to what the code
 promises now rather than deleting them; commit, and let `pfid preflight` run them again.
+
+If it says `not_finished`, `tests_hung`: run the command of the spec by hand, and see where it
+stands; more time is `deadline_s` of `[tests]`.
+
+If it says `no_result`, `result_stale`, `result_old`: let `pfid preflight` run them (`--fresh`).
+
+If it says `result_not_bound`, `commit_unknown`: commit first: a result is of a commit.
 """
 
 from collections.abc import Iterable

@@ -10,6 +10,9 @@ the way was open then, not that it is now.
 
 When it fires: run `pfid selftest --live`; it takes one to three minutes. If a drill fails, do not
 launch: `pfid checks explain` names what its check reads.
+
+If it says `nobody_watches`: start the daemon, or let pfid start an engine of the run's own: `pfid
+selftest --live` shows what keeps it from that.
 """
 
 from collections.abc import Iterable

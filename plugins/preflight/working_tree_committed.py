@@ -19,6 +19,16 @@ A commit made after this look is another matter: the launch samples the commit a
 When it fires: commit, put away what is not meant to run, or name an ignored file under [provenance]
 auxiliary. For dubious ownership, launch as the
 owner, or `git config --global --add safe.directory` the folder if you trust it.
+
+If it says `git_not_installed`: install git.
+
+If it says `dubious_ownership`: launch as the owner, or `git config --global --add safe.directory`
+the folder if you trust it.
+
+If it says `git_hung`, `git_failed`: `git status` in the folder says what is wrong with the
+repository.
+
+If it says `imports_unreadable`: mend the file that cannot be parsed, or commit what is untracked.
 """
 
 from collections.abc import Iterable

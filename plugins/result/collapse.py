@@ -11,8 +11,12 @@ from loops that count. What a pooled budget would have done is among the figures
 Blind spot: fluent nonsense; a loop over paragraphs that are reworded each time; a table whose rows
 are meant to be the same counts as a loop.
 
-When it fires: look at the answers named below. If they are what was asked for, name the alphabet or
-leave the family out in the spec; do not raise the budget. If they are loops, the run is void.
+When it fires: look at the answers that its lines name. If they are what was asked for, name the
+alphabet or leave the family out in the spec; do not raise the budget. If they are loops, the run is
+void.
+
+If it says `no_text`: there is no answer to look at: see whether `records.fields.output` names the
+field that holds it, and whether the file is the right one.
 """
 
 from collections import Counter, defaultdict

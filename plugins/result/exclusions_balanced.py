@@ -15,6 +15,12 @@ that no record of a kind of prompt has, in neither arm, is not missed.
 
 When it fires: compare over the items both arms kept, or raise the cap and run both again. It is a
 property of the recipe rather than of this run where the earlier record has it too.
+
+If it says `cannot_tell`: run more items, until the interval of the difference lies on one side of
+the limit.
+
+If it says `losses_not_told`: map `records.fields.finish_reason`, or `output_tokens` and
+`cap_tokens`; where an answer that the cap ended is not lost, say `truncation = false`.
 """
 
 from collections.abc import Iterable, Mapping

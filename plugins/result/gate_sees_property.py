@@ -22,6 +22,15 @@ section does not name is not driven.
 When it fires: add prompts whose good answers have the property (long ones for length), or a section
 for the check that looks at it, or mend the metric that could not be driven: the lines say why. If
 the evaluation is not meant to see it, do not declare it.
+
+If it says `not_planted`, `not_delivered`: there are too few good answers that can hold the fault:
+its lines say which property; add prompts with longer answers, or do not declare it.
+
+If it says `answers_not_good`: mend first what the gate named in its lines fails on: over answers
+that fail as they are a fault shows nothing.
+
+If it says `metric_undriven`: its lines say why the metric could not be driven: mend its function,
+or name the interpreter under `python`.
 """
 
 from collections.abc import Iterable

@@ -14,6 +14,16 @@ Blind spot: a set of short-answer tasks holds no length to be seen, whatever the
 
 When it fires: the training data has other lengths than the targets, or the targets were made from
 another model. Decide which of both is meant; do not move the target to the figure.
+
+If it says `too_few_items`: run more items of the family that is named; the figures say how many
+there are.
+
+If it says `cut_off`: raise the cap and run again: a length that was cut off is a lower bound only.
+
+If it says `family_missing`, `no_targets`: name the families as the records call them
+(`records.fields.family`), and state median, p25 and p75 of each.
+
+If it says `tokens_not_told`: map `records.fields.output_tokens`, or state the targets in words.
 """
 
 from collections import defaultdict

@@ -10,9 +10,21 @@ Blind spot: text that was changed by a letter or a blank is another text unless 
 ``case_and_blanks``; a prompt that quotes the corpus and is repeated in the answer counts; runs
 below the floor are not looked for. Sayings and licences stand in every corpus: look at the place.
 
-When it fires: the lines below name the output, the run and where in the corpus it stands. Look
+When it fires: its lines name the output, the run and where in the corpus it stands. Look
 whether that text occurs many times there (deduplicate), and what the untuned model does: its
 figures stand beside.
+
+If it says `scan_not_trusted`: this is a fault of the scan, not of the model: report it.
+
+If it says `floor_over_limit`: lower `min_chars`, or raise the limit.
+
+If it says `corpus_unreadable`, `corpus_empty`: see that `corpus` names files that can be read, and
+`field` the key that holds their text.
+
+If it says `too_slow`: give it more time (`deadline_s`), or a part of the corpus.
+
+If it says `no_outputs`: there is no answer to look at: see whether `records.fields.output` names
+the field that holds it.
 """
 
 from collections.abc import Iterable, Mapping

@@ -19,6 +19,18 @@ When it fires: a wrong or constant answer is a broken instrument: mend it before
 run again. Where a null is merely not earned, name the function under
 ``gates.null_has_positive_control``. Where one family of prompts alone is constant, report it as not
 measured on this axis, never as a difference of zero.
+
+If it says `null_not_earned`, `function_untied`: name the function that made the scores under
+`gates.null_has_positive_control`, with inputs of which you know the answer.
+
+If it says `not_its_own`: name the function that really made the scores: this one gives others over
+the same outputs.
+
+If it says `control_proves_nothing`, `no_answer`: give the metric an input whose answer is a number
+and not its null.
+
+If it says `metric_missing`: call the metric as the records do, or map it under
+`records.fields.scores`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

@@ -8,8 +8,10 @@ can be counted over the records at hand, today's stands beside it, named the sam
 Blind spot: two corpora of one content and another order of files have one digest only if their
 names agree; a rate that was copied wrongly together with its counts reads as right.
 
-When it fires: measure the rate again on this corpus, and write it down as the line below names it.
+When it fires: measure the rate again on this corpus, and write it down as its line names it.
 Do not edit the digest.
+
+If it says `corpus_unreadable`: see that `corpus` names files that lie there and can be read.
 """
 
 from collections.abc import Iterable, Mapping

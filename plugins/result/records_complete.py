@@ -10,10 +10,28 @@ and what would be said of its repeats is unknown.
 Blind spot: a count that nobody declared cannot be missed, and the right number of wrong records
 looks whole. A copy in which one byte was changed passes for a run of its own.
 
-When it fires: look at the bad records below, each with its line. If repeats came without a number,
+When it fires: look at the bad records that its lines name. If repeats came without a number,
 map `records.fields.seed` or `repeat`; if two runs were written into one file, give each its own; if
 the evaluation was cut short, finish it. Then write the true count under `arms.candidate.declared`.
 If both arms answer the same, look which file each is, and whether the adapter was loaded at all.
+
+If it says `count_not_declared`: write how many records there should be under
+`arms.candidate.declared`, or of one run under `declared_per_run`; of two arms under `arms.baseline`
+too.
+
+If it says `records_missing`: finish the evaluation, or give the files that are missing; records
+that cannot be judged are named in its lines and count as missing.
+
+If it says `records_bad`: mend what is named in its lines, then write how many records there should
+be under `arms.candidate.declared`.
+
+If it says `no_records`: see whether the file is the right one, and whether `records.fields` names
+its fields.
+
+If it says `file_given_twice`: give each file once: what is needed are runs that were really made
+again, each with its own file.
+
+If it says `arms_alike`: look which file each arm is, and whether the adapter was loaded at all.
 """
 
 from collections import Counter

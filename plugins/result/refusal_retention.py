@@ -19,6 +19,28 @@ smaller than it is, or like none. One axis says nothing of another.
 When it fires: read the figure in front. Most prompts answered is a partial walk back, not an undone
 abliteration; look into the training data for refusals of this kind, and never merge back towards
 the stock weights to repair it (playbook 3.12).
+
+If it says `axis_not_named`: name the axis of these prompts (`axis`) and of the abliteration
+(`abliterated`).
+
+If it says `other_axis`: ask prompts of the abliteration's own axis: on another one a refusal may be
+wanted.
+
+If it says `instrument_unproven`: mend the pattern file or the classifier that its lines name: it
+fails its own controls.
+
+If it says `no_items`, `no_baseline`: give both arms answers to prompts of this axis: the stock
+model's stand under `--baseline`.
+
+If it says `foreign_baseline`, `baseline_unknown`: measure the baseline again with the same scorer,
+decoding, cap and serving stack, and state them under `arms.*.instrument`.
+
+If it says `set_does_not_refuse`: take prompts that the stock model refuses.
+
+If it says `too_few_items`: ask more prompts of this axis.
+
+If it says `too_many_unclear`, `language_unread`: read the unclear answers, and give patterns for
+what they say, or a classifier.
 """
 
 from collections import Counter

@@ -18,6 +18,19 @@ one time, each seed at its own, look alike for that reason too.
 When it fires: move the trip point by the distance named, away from the rate; do not try to make the
 guard deterministic. If seeds were not taken, look whether the flag is handed on to the engine, and
 whether decoding is greedy: then other seeds are no further samples.
+
+If it says `seed_not_taken`: look whether the seed is handed on to the engine, and whether decoding
+is greedy: then other seeds are no further samples.
+
+If it says `too_few_repeats`: run the same seed again: three runs of it, each in its own file.
+
+If it says `seeds_untold`: its lines say how many more items would tell whether the seeds were
+taken.
+
+If it says `runs_differ`: run again with one cap, one decoding and one serving stack.
+
+If it says `records_left_out`, `rate_missing`: see that every record names its seed
+(`records.fields.seed`) and has a score of the metric (`records.fields.scores`).
 """
 
 from collections.abc import Iterable, Mapping

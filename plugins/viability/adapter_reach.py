@@ -12,6 +12,11 @@ that an adapter's keys no longer fit the class that serves; the prefix is told b
 
 When it fires: name the modules of the text decoder as targets, or load the class for text alone and
 prove the serving path with its names.
+
+If it says `names_not_listed`: give the index of the weights with the configuration: it lists the
+modules.
+
+If it says `targets_not_told`: say where adapters go with `--targets`.
 """
 
 from collections.abc import Iterable

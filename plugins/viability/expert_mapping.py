@@ -14,6 +14,9 @@ Source that cannot be followed is unknown, and so is a rule of another shape.
 
 When it fires: merge adapters into the weights before serving, or serve with a version that walks
 the modules. No change to training or to the adapter helps: the refusal is for the architecture.
+
+If it says `experts_unseen`, `rule_unknown`, `too_large`: name an interpreter that can import the
+engine (`--engine-python`), or prove it by starting it: `pfid viability prove-serving`.
 """
 
 from collections.abc import Iterable

@@ -21,6 +21,17 @@ When it fires: shorten the sequence or the micro-batch, or take a smaller base;
 `weights_are_pointers` wants `git lfs pull`. When it is `too_close`, measure one step's peak and
 give it with `--measured-peak`: the bounds close around it; `activations_never_held` wants the same.
 When `kernels_decide`, name the interpreter that will train with `--python`.
+
+If it says `too_close`, `activations_never_held`, `recurrent_unmeasured`: measure one step's peak
+and give it with `--measured-peak`: the bounds close around it.
+
+If it says `kernels_decide`: name the interpreter that will train with `--python`.
+
+If it says `sizes_disagree`, `shards_unreadable`, `shards_outside`: download the files again: index,
+shards and configuration are not of one model.
+
+If it says `measurement_contradicts`: measure the peak of a whole step again, with the plan that is
+stated here.
 """
 
 from collections.abc import Iterable

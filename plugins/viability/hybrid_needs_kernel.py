@@ -13,6 +13,12 @@ A model that brings its own code is not executed, so nobody can say what it look
 When it fires: install what is named into the training interpreter, or take a dense base. Do not
 pack documents into one sequence: the state runs across their borders unless kernels are given the
 boundaries.
+
+If it says `no_kernel_known`: look in the modelling code for what these layers run on, and time a
+step: no kernel is known here.
+
+If it says `no_transformers`, `class_unknown`: name the interpreter that will train with `--python`,
+with a transformers that knows the model.
 """
 
 from collections.abc import Iterable

@@ -13,6 +13,12 @@ library; whether weights of experts are laid out as the engine wants.
 When it fires: merge the adapter into the weights, or train it on the class whose names the engine
 has; a renamed prefix can be mended in the adapter's file. Adapters on a vision tower are left out
 by the engine.
+
+If it says `support_unseen`, `adapter_unseen`, `too_large`: name an interpreter that can import the
+engine (`--engine-python`), or prove it by starting it: `pfid viability prove-serving`.
+
+If it says `adapter_missing`, `adapter_unreadable`: name the folder that PEFT saved, with
+adapter_model.safetensors in it.
 """
 
 from collections.abc import Iterable

@@ -12,6 +12,14 @@ few numbers may lie between. A record made after training says what the folder h
 When it fires: merge into the base that was trained. Where nobody recorded it, record it while it
 lies there untouched: `pfid merge-check --record BASE ADAPTER`. Where it is gone, train again on one
 that is there: a target that only looks alike is another model.
+
+If it says `lineage_unknown`, `record_unreadable`: record the base while it lies there untouched:
+`pfid merge-check --record BASE ADAPTER`.
+
+If it says `target_incomplete`, `target_unreadable`: complete the target's files, and look again.
+
+If it says `not_comparable`: compare with a target of the base's own format, or record the base in
+that of the target.
 """
 
 from collections.abc import Iterable

@@ -11,6 +11,12 @@ Attention over packed rows is the mask probe's matter (`pfid probe mask`).
 When it fires: train one document a row (`--packing none`), or hand boundaries on with the kernels
 installed (a collator that returns sequence lengths), and see with two documents that the second's
 loss does not change with the first.
+
+If it says `no_kernel_known`: see with two documents that the second's loss does not change with the
+first; else train one document a row (`--packing none`).
+
+If it says `no_transformers`, `class_unknown`: name the interpreter that will train with `--python`,
+with a transformers that knows the model.
 """
 
 from collections.abc import Iterable

@@ -10,6 +10,11 @@ file: it is what `--alignment` says.
 
 When it fires: take from the card only what does not hang on the axes that differ, and measure the
 rest. An axis that is unknown wants a line in the card or `--alignment`.
+
+If it says `axes_unknown`, `checkpoint_not_stated`: add the axis that is named to the card, or say
+it of the model with `--alignment`.
+
+If it says `card_unreadable`: mend the card where its lines say; it is TOML.
 """
 
 from collections.abc import Iterable

@@ -13,6 +13,14 @@ reach. An engine that was changed without another version passes.
 When it fires: make the proof before the window: `pfid viability prove-serving --model MODEL --
 CMD...`, or say `--serve none` where nothing will be served. A gap in an engine cannot be mended by
 training: serve merged weights (`--serve merged`), another engine, or train another base.
+
+If it says `version_unknown`: see that the engine of the proof is still installed, or make the proof
+again.
+
+If it says `log_changed`, `log_gone`: make the proof again: `pfid viability prove-serving --model
+MODEL -- CMD...`.
+
+If it says `model_unknown`: name the model's folder, or its config.json.
 """
 
 from collections.abc import Iterable

@@ -16,6 +16,18 @@ When it fires: compare the adapter's names with the modules of the class that me
 again; what other tensors hold must come from the same base (`merge_target_is_training_base`). A
 share that was meant is told with `--share`. Experts that no token reached have factors of zero: see
 whether the training data reaches them, or leave them out.
+
+If it says `experts_unreached`: see whether the training data reaches these experts, or leave them
+out.
+
+If it says `amount_untold`, `adapter_unreadable`: give the adapter with its configuration and all of
+its tensors.
+
+If it says `targets_unmatched`: compare the adapter's names with the modules of the class that
+merged it.
+
+If it says `incomplete`, `base_unreadable`, `merged_unreadable`, `not_comparable`: complete the
+files that its lines name, in the format that was trained.
 """
 
 from collections.abc import Iterable

@@ -7,13 +7,13 @@ from pfid.bootstrap.preflight.project import Project
 from pfid.bootstrap.preflight.suite import TestRuns
 from pfid.bootstrap.preflight.world import project_world
 from pfid.bootstrap.selftest import take_stock
-from pfid.bootstrap.stage_judging import Judged, Judging, judge_stage, ready, remedy_of
+from pfid.bootstrap.stage_judging import Judged, Judging, judge_stage, ready
 from pfid.config.model import Config
 from pfid.spec.check import Stage
 
 PROOFS: Final = "preflight-proofs.json"
 
-__all__ = ["Judged", "TestRuns", "judge_project", "ready", "remedy_of", "unknown_optional"]
+__all__ = ["Judged", "TestRuns", "judge_project", "ready", "unknown_optional"]
 
 
 def unknown_optional(project: Project, config: Config) -> list[str]:

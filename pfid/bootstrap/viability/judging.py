@@ -10,6 +10,7 @@ from pfid.config.model import Config
 from pfid.domain.model import FUSING
 from pfid.domain.training_plan import Plan
 from pfid.spec.check import Stage
+from pfid.spec.engine_answers import ENGINE_REMEDIES
 from pfid.spec.model_answers import MODEL_REMEDIES
 from pfid.spec.ports.viability import ModelFacts
 from pfid.spec.world import World
@@ -41,7 +42,7 @@ def judge_candidate(candidate: Candidate, config: Config) -> Candidacy:
         stage=Stage.VIABILITY,
         config=config,
         proofs=candidate.state / PROOFS,
-        remedies=MODEL_REMEDIES,
+        remedies={**MODEL_REMEDIES, **ENGINE_REMEDIES},
     )
     judged = judge_stage(world, how)
     return Candidacy(judged=judged, facts=world.model.facts(), plan=_answered(world))

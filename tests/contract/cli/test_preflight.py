@@ -127,7 +127,7 @@ def test_what_fails_says_what_to_do(project):
     done = pfid(project)
     assert done.returncode == 1
     assert "FAIL     working_tree_committed" in done.stdout
-    assert "    data/x\n  -> commit, or put away" in done.stdout
+    assert "    data/x\n  -> commit, put away" in done.stdout
     assert done.stderr == ""
 
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from pfid.bootstrap.preflight.judging import Judged, ready, remedy_of
+from pfid.bootstrap.preflight.judging import Judged, ready
+from pfid.bootstrap.remedies import remedies_of, remedy_for, remedy_of
 from pfid.domain.names import CheckName
 from pfid.domain.outcome import Outcome
 from pfid.domain.snapshot import VerdictView
@@ -51,3 +52,23 @@ def test_readiness(seen, came):
 def test_a_remedy_is_the_paragraph_that_says_what_to_do():
     assert remedy_of("Fail when.\n\nWhen it fires: do\nthis.\n\nMore.") == "do this."
     assert remedy_of("nothing") == ""
+
+
+RUNBOOK = """Fail when.
+
+When it fires: do this.
+
+If it says `far`, `off
+shore`: come
+nearer: now.
+"""
+
+
+def test_a_reason_that_a_runbook_names_has_its_own_remedy():
+    own = dict.fromkeys(("far", "off shore"), "come nearer: now.")
+    assert remedies_of(RUNBOOK) == own
+    assert remedy_for("c", RUNBOOK, "far", {"far": "shared"}) == "come nearer: now."
+    assert remedy_for("c", RUNBOOK, "near", {"near": "shared"}) == "shared"
+    assert remedy_for("c", RUNBOOK, "near", {}) == "do this."
+    assert "--check c`" in remedy_for("c", RUNBOOK, "unproven", {})
+    assert "its lines" in remedy_for("c", RUNBOOK, "python_raised", {})
