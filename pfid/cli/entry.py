@@ -11,6 +11,7 @@ import click
 from pfid import __version__
 from pfid.cli.exit_codes import INTERRUPTED
 from pfid.cli.help_text import HelpFormatter, terminal_columns
+from pfid.cli.lazy_group import refuse_unknown
 from pfid.cli.output_lost import OutputLostError, guard_output
 from pfid.domain.errors import ConfigError, PfidError
 from pfid.formats.untrusted import printable
@@ -74,6 +75,12 @@ class _LazyGroup(click.Group):
         module = import_module(f"pfid.cli.{cmd_name.replace('-', '_')}")
         command: click.Command = module.command
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        refuse_unknown(ctx, args[0], COMMANDS)
+        return super().resolve_command(ctx, args)
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
         """Run one; what it prints may meet a full disk, or a reader that left."""

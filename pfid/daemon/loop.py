@@ -302,6 +302,7 @@ class Loop:
             )
         else:
             self._health.config_loaded_s = self._core.now_s()
+            self._core.ports.log.say("info", "configuration taken")
             for run in self._core.living():
                 self._parts.judging.poke(run, ("run", "steps", "log"))
         self._core.snapshot_stale = self._core.urgent = True

@@ -35,7 +35,7 @@ def test_a_report_holds_the_run_and_stands_alone(place):
     assert "tick&lt;et&gt;" in page
     for said in (run_id, "exited, code 3", "exited_nonzero", "What proves these checks", "proven"):
         assert said in page, said
-    assert f"{STEPS} values in s" in page, "the timeline is of every step, out of the log"
+    assert f"{STEPS - 1} values in s" in page, "the timeline is of every step after the first, out of the log"
     assert page.count('class="plot"') == 2, "distribution and timeline, by the library"
 
     bare = place.pfid("report", run_id, "--no-evidence").stdout
@@ -57,7 +57,7 @@ def test_without_the_plotting_library_small_plots_stand_in_and_that_is_said(plac
     assert "pip install '.[report]'" in done.stderr
     assert done.stdout.count("pip install &#x27;.[report]&#x27;") == 1
     assert done.stdout.count("<svg") == 2
-    assert f"{STEPS} values in s" in done.stdout
+    assert f"{STEPS - 1} values in s" in done.stdout
 
 
 def test_a_run_nobody_knows_is_refused(place):

@@ -74,4 +74,4 @@ def test_rates_are_shown_and_exported_while_it_runs_and_kept_when_it_has_ended(u
     report = user.pfid("report", "train").stdout
     assert "the whole run" in report
     assert "6ND of 1e+09" in report
-    assert "Seconds of every timed step" in report
+    assert "Seconds of every step after the first" in report

@@ -48,3 +48,19 @@ def test_what_pfid_raises_becomes_a_sentence_and_a_status(monkeypatch, problem, 
     assert (done.exit_code, done.stdout) == (code, "")
     assert all(line.startswith("pfid: ") for line in done.stderr.splitlines())
     assert "\x1b" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("call", "meant"),
+    [
+        (["statsu"], "status"),
+        (["probe", "lenths"], "lengths"),
+        (["provenance", "shw"], "show"),
+        (["claims", "chek"], "check"),
+    ],
+)
+def test_a_command_that_is_nearly_one_is_told_which(call, meant):
+    done = CliRunner().invoke(main, call)
+    assert done.exit_code == 2
+    assert "No such command" in done.stderr
+    assert f"'{meant}'" in done.stderr

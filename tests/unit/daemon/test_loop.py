@@ -556,6 +556,7 @@ def test_sighup_begins_a_reload_and_says_when_it_is_over_and_sigterm_ends_the_lo
     world.came.append(Came(reload=True))
     world.turn(Proven())
     assert told() == ["reloading", "ready"]
+    assert ("info", "configuration taken") in world.said
     assert world.loop.snapshot().health.config_ok
     assert world.loop.stopping is False
     world.turn(Signalled(number=signal.SIGTERM))
