@@ -46,13 +46,15 @@ class FlagTaken:
     text: str
 
 
-def flag_taken(field: str, requested: Any, launches: Launches) -> FlagTaken:
+def flag_taken(field: str, requested: Any, launches: Launches, unread: str = "") -> FlagTaken:
     """Judge one flag by what was launched.
 
     Args:
         field: one of FLAGS.
         requested: of the manifest; None if nobody asked for anything.
         launches: of the trace; it has device rows.
+        unread: why not all of the trace was read: what rests on launches that were not seen is
+            not told then; empty if it was.
     """
     if requested is None:
         return _unknown(
@@ -73,6 +75,14 @@ def flag_taken(field: str, requested: Any, launches: Launches) -> FlagTaken:
             "cannot_tell",
             f"{field} = {requested}: what was launched ({seen}) cannot tell whether it took",
         )
+    if unread and not _shown(field, requested, launches, took=took):
+        return _unknown(
+            field,
+            requested,
+            "cannot_tell",
+            f"{field} = {requested}: what was launched as far as it was read ({seen}) cannot tell "
+            f"whether it took: {unread}",
+        )
     return FlagTaken(
         field=field,
         requested=requested,
@@ -91,6 +101,24 @@ def _unknown(field: str, requested: Any, reason: str, text: str) -> FlagTaken:
     return FlagTaken(
         field=field, requested=requested, outcome=Outcome.UNKNOWN, reason=reason, text=text
     )
+
+
+def _shown(field: str, requested: Any, launches: Launches, *, took: bool) -> bool:
+    """Whether the launches seen show it, whatever else was launched.
+
+    Kernels that only the implementation launches show that it took, and that another one ran says
+    nothing of its own. A grouped kernel does not rule the fallback out; either rules the loop out.
+    """
+    if field == EXPERTS:
+        if took:
+            return bool(launches.families.get("deep_gemm")) and requested != "grouped_mm"
+        return launches.experts is Experts.FALLBACK or requested != "grouped_mm"
+    known = implementation_of(requested)
+    if not took or known is None:
+        return False
+    name, one = known
+    others = frozenset() if name == SDPA else IMPLEMENTATIONS[SDPA].shared
+    return bool(launches.attention_families & one.own - others)
 
 
 def _attention_seen(launches: Launches) -> str:

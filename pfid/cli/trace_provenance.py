@@ -65,7 +65,7 @@ def flags_of(
         if why:
             found.append(unbound(name, requested, why))
         else:
-            found.append(flag_taken(name, requested, launches))
+            found.append(flag_taken(name, requested, launches, trace.unread))
     return found
 
 

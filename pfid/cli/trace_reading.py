@@ -33,6 +33,24 @@ class ReadTrace:
     table: KernelTable
     broken: str | None
 
+    @property
+    def unread(self) -> str:
+        """Why it was not read whole, so that what is not seen in it may be; empty if it was."""
+        return "; ".join(self._left())
+
+    def _left(self) -> Iterator[str]:
+        reading, malformed = self.reading, self.reading.malformed
+        if self.broken is not None:
+            yield self.broken
+        elif reading.cut:
+            yield f"the file ends in its middle after {reading.bytes_read:,} bytes"
+        if reading.behind:
+            yield f"{reading.behind:,} characters behind the end of the document were not read"
+        if malformed.damaged:
+            yield f"records that could not be read: {malformed.damaged:,}"
+        if malformed.rejected:
+            yield f"rows without usable times: {malformed.rejected:,}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadAverages:

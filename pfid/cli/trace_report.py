@@ -58,7 +58,7 @@ def report_of(read: ReadTrace, asked: Asked) -> dict[str, Any]:
     closure = close(table, steps.values(), asked.wall_ns)
     numbers = tuple(window.number for window in in_order(steps.values()))
     launches = count_launches(table, read.collected.operators, len(numbers))
-    met = [meet(one, table, numbers) for one in asked.expectations]
+    met = [meet(one, table, numbers, read.unread) for one in asked.expectations]
     total_ns = sum(tally.total_ns for tally in used)
     hidden = hidden_communication(table)
     bound = bind(read.name, asked.run)

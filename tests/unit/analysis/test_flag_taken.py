@@ -6,7 +6,13 @@ import pytest
 
 from pfid.analysis.attention_families import IMPLEMENTATIONS, implementation_of
 from pfid.analysis.flag_taken import ATTENTION, EXPERTS, flag_taken, unbound
-from pfid.analysis.kernel_launches import Attention, Experts, Launches, count_launches
+from pfid.analysis.kernel_launches import (
+    FALLBACK_OPERATOR,
+    Attention,
+    Experts,
+    Launches,
+    count_launches,
+)
 from pfid.analysis.kernel_table import KernelTable
 from pfid.domain.kernel import DeviceCategory, KernelClass, KernelKey
 from pfid.domain.outcome import Outcome
@@ -36,6 +42,7 @@ MEM_EFFICIENT = "fmha_cutlassF_bf16_aligned_64x128_rf_sm80(PyTorchMemEffAttentio
 CUDNN = "cudnn_generated_fort_native_sdpa_sm100_flash_fprop_f16_knob_36"
 FLEX = "triton_tem_fused_flex_attention_backward_2"
 CK = "void ck_tile::kentry<256, 2, ck_tile::FmhaFwdKernel<ck_tile::X>>(x)"
+GROUPED = "void cutlass::device_kernel<enable_3x_kernel_for_sm9x<GroupProblemShape<S>>>(P)"
 OURS = "_my_attention_kernel"
 MATH = "aten::_scaled_dot_product_attention_math"
 FLASH_CALL = "aten::_scaled_dot_product_flash_attention"
@@ -220,6 +227,32 @@ def test_deep_gemm_is_known_by_its_namespace():
     found = launched("void deep_gemm::sm90_bf16_gemm_impl<x>(y)")
     assert flag_taken(EXPERTS, "deepgemm", found).outcome is TOOK
     assert flag_taken(EXPERTS, "grouped_mm", found).outcome is NOT
+
+
+@pytest.mark.parametrize(
+    ("field", "requested", "found", "whole", "part"),
+    [
+        (ATTENTION, "flex_attention", launched(TORCH_FLASH), NOT, BLIND),
+        (ATTENTION, "flex_attention", launched(FLEX), TOOK, TOOK),
+        (ATTENTION, "flash_attention_3", launched(FLASH_3), TOOK, BLIND),
+        (ATTENTION, "sdpa", launched(TORCH_FLASH), TOOK, TOOK),
+        (ATTENTION, "sdpa", launched(GEMM, SOFTMAX, operators={MATH: 4}), TOOK, BLIND),
+        (ATTENTION, "eager", launched(GEMM, SOFTMAX, operators={"aten::_softmax": 4}), TOOK, BLIND),
+        (ATTENTION, "eager", launched(TORCH_FLASH), NOT, BLIND),
+        (EXPERTS, "grouped_mm", launched(GEMM), NOT, BLIND),
+        (EXPERTS, "grouped_mm", launched(GROUPED), TOOK, BLIND),
+        (EXPERTS, "grouped_mm", launched(GEMM, operators={FALLBACK_OPERATOR: 2}), NOT, NOT),
+        (EXPERTS, "eager", launched(GROUPED), NOT, NOT),
+        (EXPERTS, "deepgemm", launched("void deep_gemm::sm90_gemm<x>(y)"), TOOK, TOOK),
+    ],
+)
+def test_of_a_trace_that_was_read_in_part_only_what_was_seen_is_told(
+    field, requested, found, whole, part
+):
+    assert flag_taken(field, requested, found).outcome is whole
+    told = flag_taken(field, requested, found, "it is cut")
+    assert told.outcome is part
+    assert ("it is cut" in told.text) is (part is BLIND)
 
 
 @pytest.mark.parametrize("field", [ATTENTION, EXPERTS])

@@ -327,6 +327,52 @@ def test_a_gzip_file_that_ends_in_its_middle_gives_what_it_holds(trace):
     assert "ends in its middle" in notes["cut"]
 
 
+def harmed(trace, harm):
+    """Ten launches, of which five cannot be read, in steps of two."""
+    rows = [row(GROUPED, n * 50, 5) for n in range(10)]
+    if harm == "behind":
+        both = [trace(*steps(0, 100, 200), *part) for part in (rows[:5], rows[5:])]
+        path = both[0].with_name("both.json")
+        first = trace(*steps(0, 100, 200), *rows[:5]).read_bytes()
+        path.write_bytes(first + both[1].read_bytes())
+        return path
+    path = trace(*steps(0, 100, 200, 300, 400), *rows)
+    text = path.read_text()
+    half = text.index('{"ph": "X", "cat": "kernel"')
+    for _ in range(5):
+        half = text.index('{"ph": "X", "cat": "kernel"', half + 1)
+    if harm == "cut":
+        path.write_text(text[:half])
+    else:
+        old, new = {"damaged": ('"ts":', '"ts"'), "rejected": ('"dur": 5', '"dur": null')}[harm]
+        path.write_text(text[:half] + text[half:].replace(old, new))
+    return path
+
+
+@pytest.mark.parametrize("harm", ["cut", "damaged", "rejected", "behind"])
+@pytest.mark.parametrize(
+    ("expect", "outcome"),
+    [
+        ("GroupProblemShape=4", "fail"),
+        ("GroupProblemShape=5", "unknown"),
+        ("GroupProblemShape=10", "unknown"),
+        ("GroupProblemShape=2 per step", "unknown"),
+        ("GroupProblemShape=0 per step", "unknown"),
+        ("nothing=0", "unknown"),
+    ],
+)
+def test_a_trace_read_in_part_tells_launches_that_are_too_many_and_nothing_else(
+    trace, harm, expect, outcome
+):
+    path = harmed(trace, harm)
+    body, _ = report("--expect", expect, path, code=1 if outcome == "fail" else 3)
+    (met,) = body["expectations"]
+    assert body["rows"] == 5
+    assert met["outcome"] == outcome
+    assert f"at least {0 if 'nothing' in expect else 5} launches in all" in met["why"]
+    assert ("not all was read" in met["why"]) is (outcome == "unknown")
+
+
 def test_a_damaged_record_and_a_row_without_time_are_named_with_file_place_and_reason(trace):
     path = trace(*(row(f"{GEMM}_{n}", n * 10, 5) for n in range(9)), row("lame\x1b[31m", 90, -3))
     raw = path.read_bytes().replace(b'"ts": 40,', b'"ts" 40,')

@@ -22,6 +22,7 @@ from pfid.policy.provenance_fields import at_launch
 
 FLEX = "triton_tem_fused_flex_attention_0"
 GROUPED = "void cutlass::device_kernel<enable_3x_kernel_for_sm9x<GroupProblemShape<S>>>(P)"
+TORCH_FLASH = "void pytorch_flash::flash_fwd_kernel<pytorch_flash::Flash_traits<128>>(x)"
 GEMM = "ampere_bf16_s16816gemm_bf16_128x64_ldg8_f2f_stages_64x4_tn"
 LAUNCHED_S = 1_788_000_000.0
 
@@ -95,6 +96,28 @@ def test_a_flag_that_did_not_take_fails(traced):
     )
     assert outcomes(bound)["experts_implementation"] == ("fail", "did_not_take")
     assert code == 1
+
+
+@pytest.mark.parametrize("harm", ["cut", "damaged", "rejected"])
+def test_a_flag_is_not_said_to_have_failed_by_what_was_not_read(traced, harm):
+    fields = {
+        "attn_implementation": Field(requested="flex_attention"),
+        "experts_implementation": Field(requested="grouped_mm"),
+    }
+    trace = traced(GEMM, TORCH_FLASH, FLEX, GROUPED, fields=fields)
+    assert [outcome for outcome, _ in outcomes(read(trace)[0]).values()] == ["unknown", "pass"]
+    text = trace.read_text()
+    flex = text.index('{"ph": "X", "cat": "kernel", "name": "triton')
+    if harm == "cut":
+        trace.write_text(text[:flex])
+    else:
+        old, new = {"damaged": ('"dur":', '"dur"'), "rejected": ('"dur": 5', '"dur": null')}[harm]
+        trace.write_text(text[:flex] + text[flex:].replace(old, new))
+    bound, notes, code = read(trace)
+    assert set(outcomes(bound).values()) == {("unknown", "cannot_tell")}
+    assert "as far as it was read" in notes["flag_cannot_tell"]
+    assert code == 0
+    assert read("--flag", "attn_implementation", trace)[2] == 3
 
 
 def test_a_run_can_be_named_and_one_that_is_not_there_is_said(traced, tmp_path):
