@@ -108,6 +108,7 @@ class Core:
         gpus: what is known of the GPUs, with the verdicts about each.
         due: own monotonic due-times.
         touched: runs whose state has to be written in this turn, whole.
+        settled: whether a check about the box or a GPU has spoken since its state was last written.
         events: the newest events, oldest first.
         shown: the newest of them as everybody may see them, without those of a self-test.
         plugin_errors: what plugins did wrong, counted by plugin and hook.
@@ -138,6 +139,7 @@ class Core:
     event_id: int = 0
     changes: list[Change] = field(default_factory=list)
     touched: dict[RunId, TrackedRun] = field(default_factory=dict)
+    settled: bool = False
     events: deque[StoredEvent] = field(default_factory=lambda: deque(maxlen=REMEMBERED_EVENTS))
     shown: deque[Transition] = field(default_factory=lambda: deque(maxlen=SHOWN_EVENTS_MAX))
     costs: dict[str, CheckCost] = field(default_factory=dict)

@@ -23,6 +23,8 @@ JOBS: Final = {SWEEP: 5.0, RENDER: 5.0, RETENTION: 3600.0, PROOF_AGE: LOOK_S}
 """Periodic jobs and their intervals, seconds."""
 RENDER_LEAST_S: Final = 1.0
 """From one page to the next, however much happens."""
+AFTER_SWEEP_S: Final = 0.5
+"""A page waits so long at the most for a sweep that is on its way."""
 
 
 class DueWork:
@@ -40,6 +42,7 @@ class DueWork:
         }
         self._rendered_s = 0.0
         self._hastened = False
+        self._page_waits = False
 
     def begin(self) -> None:
         """Make the periodic work due for the first time."""
@@ -102,14 +105,28 @@ class DueWork:
             self._parts.ledger.checkpoint()
             self._parts.baselines.keep()
         elif job == RENDER:
-            self._render()
+            self._page_due()
         elif job == RETENTION:
             self._parts.ledger.expire()
         elif job == PROOF_AGE:
             self._hooks.prove(None)
 
+    def _page_due(self) -> None:
+        """Both come due together: a page made beside a sweep would take turns with its reads.
+
+        Each read lets the other thread compute, so both would be half done a hundred times.
+        """
+        core = self._parts.core
+        if self._parts.trees.busy and not self._page_waits:
+            self._page_waits = True
+            core.due.set(("job", RENDER), core.monotonic_s() + AFTER_SWEEP_S)
+            return
+        self._render()
+
     def hasten(self) -> None:
-        """Something happened that the page should not wait for."""
+        """What the page waited for is over, or something happened that it should not wait for."""
+        if self._page_waits and not self._parts.trees.busy:
+            self._parts.core.due.sooner(("job", RENDER), self._parts.core.monotonic_s())
         if self._parts.core.urgent and not self._hastened:
             self._hastened = True
             due_s = self._rendered_s + RENDER_LEAST_S
@@ -118,7 +135,7 @@ class DueWork:
     def _render(self) -> None:
         core = self._parts.core
         urgent, core.urgent = core.urgent, False
-        self._hastened = False
+        self._hastened = self._page_waits = False
         self._rendered_s = core.monotonic_s()
         wait_s = self._hooks.page(self._snapshot, urgent)
         if wait_s < JOBS[RENDER]:

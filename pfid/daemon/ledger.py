@@ -66,7 +66,9 @@ class Ledger:
         for run in core.touched.values():
             self._write(run)
         core.touched.clear()
-        self._box()
+        if core.settled:
+            self._box()
+            core.settled = False
         if not core.changes and not self.waiting:
             return
         number = core.ports.store.submit(core.changes)
@@ -121,6 +123,7 @@ class Ledger:
     def rewrite_everything(self) -> None:
         """The state file is new: nothing of what was written is there."""
         self._box_written.clear()
+        self._core.settled = True
         for run in self._core.runs.values():
             for stream in run.streams:
                 stream.dirty = True

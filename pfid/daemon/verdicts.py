@@ -97,6 +97,7 @@ class Verdicts:
         judged.raw = verdict.outcome
         judged.ran_s, judged.last_run_s = now_s, at_s
         core.snapshot_stale = True
+        core.settled |= run is None
         announced = transition(check, judged.settling, at_s)
         if announced is not None:
             core.announce(announced, run)

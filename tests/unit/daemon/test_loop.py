@@ -11,7 +11,7 @@ import pytest
 
 from pfid.bootstrap.parts import built_parts
 from pfid.daemon.core import Checks, Core, judge_by
-from pfid.daemon.due_work import JOB_SLACK_S, JOBS, RENDER, SWEEP
+from pfid.daemon.due_work import AFTER_SWEEP_S, JOB_SLACK_S, JOBS, RENDER, SWEEP
 from pfid.daemon.hooks import Came, Hooks
 from pfid.daemon.judging import OVERDUE_LEAST_S, Judging
 from pfid.daemon.loop import (
@@ -60,7 +60,7 @@ from pfid.wire.control import (
     StopIntent,
 )
 from pfid.wire.plugins import CheckInfo
-from pfid.wire.stored import PutEvent, PutRun, PutSteps, StoredEvent, unpack
+from pfid.wire.stored import PutEvent, PutRun, PutSettling, PutSteps, StoredEvent, unpack
 
 
 class Clock:
@@ -245,6 +245,21 @@ def test_the_page_waits_a_second_for_news_and_no_longer(world):
     world.loop._core.urgent = True
     assert _pages_after(world, 0.8) == 0, "however much happens"
     assert _pages_after(world, 0.3) == 1
+
+
+def test_the_page_waits_for_a_sweep_that_is_on_its_way_and_not_for_ever(world):
+    world.turn(seconds=0.5)
+    before, trees = len(world.pages), world.loop._parts.trees
+    trees.go_on, trees._work = (lambda: None), iter(())
+    world.turn()
+    assert len(world.pages) == before, "the sweep is on its way"
+    trees._work = None
+    world.loop._due_work.hasten()
+    assert _pages_after(world, 0.1) == 1
+    trees._work = iter(())
+    world.turn()
+    assert len(world.pages) == before + 1
+    assert _pages_after(world, AFTER_SWEEP_S + 0.1) == 1, "a sweep that does not end"
 
 
 def test_a_registration_is_acknowledged_only_once_it_is_on_disk(world):
@@ -727,6 +742,14 @@ def test_into_a_new_state_file_goes_all_that_is_known_events_included(world):
     assert (put.event_id, put.subject, put.uid, put.synthetic) == (7, "n-1", 1000, False)
     assert unpack(put.body, Transition) == event.transition
     assert ("critical", "state file corrupt") in world.said
+
+
+def test_what_settled_about_the_box_is_written_once():
+    world = World(Checks(box=(_shipped("gpu_lost"),)))
+    for _ in range(8):
+        world.turn(seconds=61.0)
+    put = [c for changes in world.submitted for c in changes if isinstance(c, PutSettling)]
+    assert [p.check for p in put] == ["gpu_lost"]
 
 
 def test_the_disk_is_a_source_of_facts_that_answers_or_does_not(world):
