@@ -33,7 +33,10 @@ _RUNS: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndedState:
-    """What an engine left behind; by run: what its GPUs did, and who stopped it."""
+    """What an engine left behind; by run: what its GPUs did, and who stopped it.
+
+    ``cut_short`` are those whose end it saw without living to judge all that they wrote.
+    """
 
     runs: tuple[RunView, ...]
     verdicts: tuple[VerdictView, ...]
@@ -41,6 +44,7 @@ class EndedState:
     evidence: dict[str, list[str]]
     gpus: dict[str, tuple[GpuPast, ...]]
     stops: dict[str, OperatorStop]
+    cut_short: tuple[str, ...]
 
 
 def read_ended(path: Path) -> EndedState:
@@ -70,6 +74,7 @@ def read_ended(path: Path) -> EndedState:
         evidence={t.check: list(t.verdict.evidence) for t in last if t.verdict.evidence},
         gpus={body.run.run_id: gpus_of(body, kept) for body, kept in rows},
         stops={body.run.run_id: body.stop for body, _ in rows if body.stop is not None},
+        cut_short=tuple(b.run.run_id for b, _ in rows if b.end is not None and not b.final),
     )
 
 

@@ -141,8 +141,8 @@ def _ask_engine(found: _Gathering, run_dir: Path) -> bool:
         except WireError as error:
             found.problems.append(f"{socket}: {error}")
             return True
-        else:
-            return True
+        else:  # it may have come up without being told of its run
+            return bool(found.sources[-1].snapshot.runs)
     try:
         if state.stat().st_mtime < found.ended_after_s:
             return True
@@ -154,6 +154,12 @@ def _ask_engine(found: _Gathering, run_dir: Path) -> bool:
         return False
     if left.snapshot.runs:
         found.sources.append(left)
+    for run_id in left.ended.cut_short if left.ended is not None else ():
+        found.unreadable[run_id] = (
+            f"{run_id} ended, and its engine before it had judged all that the run wrote: "
+            f"what is shown of its log and steps may be short of the last of them; see "
+            f"{state.with_name('engine.log')}"
+        )
     return bool(left.snapshot.runs)
 
 

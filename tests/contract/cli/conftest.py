@@ -216,6 +216,20 @@ def no_daemon(home, monkeypatch):
 
 
 @pytest.fixture
+def answering(make):
+    """Have something answer at a socket of one's own choice."""
+    started = []
+
+    def answer(snapshot, *, place):
+        started.append(Daemon(place))
+        started[-1].snapshot = snapshot
+
+    yield answer
+    for each in started:
+        each.server.close()
+
+
+@pytest.fixture
 def daemon(home, make):
     started = Daemon(home / "control.sock")
     started.snapshot = make.snapshot()
@@ -227,7 +241,7 @@ def daemon(home, make):
 def left_behind(no_daemon, make):
     """Write the state file that an engine of a run leaves, with the real store."""
 
-    def leave(view, *transitions, stop=None):
+    def leave(view, *transitions, stop=None, final=True):
         import os
 
         run = view.run
@@ -238,7 +252,8 @@ def left_behind(no_daemon, make):
             StoreEvents(committed=lambda _n: None, trouble=pytest.fail, reset=pytest.fail),
         )
         store.start()
-        body = RunBody(run=run, state=view.state, end=view.end, stop=stop)
+        over = final and view.end is not None
+        body = RunBody(run=run, state=view.state, end=view.end, stop=stop, final=over)
         changes = [
             PutRun(
                 run_id=run.run_id,

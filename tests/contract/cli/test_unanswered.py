@@ -10,7 +10,7 @@ import pytest
 from pfid.adapters.process_identity import capture, machine_id
 from pfid.adapters.run_records import RunRecords
 from pfid.bootstrap.unanswered import STARTING_S
-from pfid.config.paths import engine_dir, run_dir, user_state_dir
+from pfid.config.paths import engine_dir, engine_socket, run_dir, user_state_dir
 from pfid.wire.record import RecordedEnd, RunRecord, recorded
 
 
@@ -145,3 +145,26 @@ def test_the_problem_stands_in_json(living, pfid_json):
     code, printed = pfid_json("status")
     assert code == 3
     assert "its engine is starting" in printed["problems"][0]
+
+
+@pytest.mark.parametrize("command", [["status"], ["show", "train"], ["events"]])
+def test_an_engine_that_was_never_told_of_its_run_does_not_hide_it(
+    living, pfid, answering, make, command
+):
+    socket = engine_socket(folder())
+    socket.parent.mkdir()
+    answering(make.snapshot(), place=socket)
+    code, _, err = pfid(*command)
+    assert code == 3
+    assert "train-0009 is running" in err
+
+
+def test_an_engine_that_was_killed_before_it_had_read_all_is_said(pfid, left_behind, make):
+    left_behind(make.ended("train-0001", exit_code=0), final=False)
+    left_behind(make.ended("train-0002", exit_code=0))
+    for command in (["status"], ["show", "train-0001"]):
+        _, out, err = pfid(*command)
+        assert "train-0001" in out
+        assert "train-0001 ended, and its engine before" in err
+        assert "train-0002 ended" not in err
+    assert pfid("status")[0] == 3
