@@ -7,13 +7,17 @@ from typing import Final
 from pfid.adapters.manifest_files import MANIFEST, ManifestRead, read_manifest
 from pfid.adapters.run_records import RunRecords
 from pfid.bootstrap.launch import user_records
-from pfid.domain.errors import PfidError
+from pfid.domain.errors import NoSuchError, PfidError
 
 _NEAR_MAX: Final = 5
 
 
 class NoManifestError(PfidError):
-    """No manifest, or more than one, is what was asked for."""
+    """There is no manifest where one was asked for."""
+
+
+class NoRunError(NoManifestError, NoSuchError):
+    """No run, or more than one, is what was asked for."""
 
 
 def find_manifest(wanted: str, environ: Mapping[str, str]) -> Path:
@@ -46,7 +50,7 @@ def run_id_of(wanted: str, records: RunRecords) -> str:
     """Find a run by id, name or beginning of an id.
 
     Raises:
-        NoManifestError: if none or several are meant.
+        NoRunError: if none or several are meant.
     """
     ids = records.run_ids()
     if wanted in ids:
@@ -59,12 +63,8 @@ def run_id_of(wanted: str, records: RunRecords) -> str:
         return begins[0]
     if begins:
         several = ", ".join(begins[:_NEAR_MAX])
-        raise NoManifestError(
-            f"{wanted!r} begins {len(begins)} runs: {several}; say more of the id"
-        )
-    raise NoManifestError(
-        f"you have no run {wanted!r} on this machine; `pfid status --all` lists runs"
-    )
+        raise NoRunError(f"{wanted!r} begins {len(begins)} runs: {several}; say more of the id")
+    raise NoRunError(f"you have no run {wanted!r} on this machine; `pfid status --all` lists runs")
 
 
 def load(wanted: str, environ: Mapping[str, str]) -> ManifestRead:

@@ -13,7 +13,7 @@ from pfid.cli.exit_codes import INTERRUPTED
 from pfid.cli.help_text import HelpFormatter, terminal_columns
 from pfid.cli.lazy_group import refuse_unknown
 from pfid.cli.output_lost import OutputLostError, guard_output
-from pfid.domain.errors import ConfigError, PfidError
+from pfid.domain.errors import ConfigError, NoSuchError, PfidError
 from pfid.formats.untrusted import printable
 
 COMMANDS: Final = {
@@ -114,7 +114,8 @@ class _LazyGroup(click.Group):
             from pfid.cli.output import Exit, error
 
             error(str(problem))
-            ctx.exit(Exit.USAGE if isinstance(problem, ConfigError) else Exit.UNKNOWN)
+            usage = isinstance(problem, (ConfigError, NoSuchError))
+            ctx.exit(Exit.USAGE if usage else Exit.UNKNOWN)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Commands"):

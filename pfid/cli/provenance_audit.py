@@ -32,7 +32,7 @@ def command(ctx: click.Context, run: str, inputs: bool, as_json: bool) -> None:
     """List each configured field of RUN with its observed pair, or "intent only".
 
     Exit codes: 0 nothing contradicts, 1 a pair contradicts, a key is absent, or what the run wrote
-    was changed; 3 there is no manifest, or it is incomplete.
+    was changed; 2 no such run; 3 there is no manifest, or it is incomplete.
     """
     read = load(run, os.environ)
     manifest = read.manifest

@@ -68,8 +68,8 @@ def command(
     """Write PROVENANCE-NOTE.md beside an artefact of RUN, which is not touched.
 
     An artefact that was changed since its digest was recorded is annotated all the same, and the
-    note says so. Exit codes: 0 fine, 1 the artefact was changed, 3 it cannot be read or the note
-    cannot be written.
+    note says so. Exit codes: 0 fine, 1 the artefact was changed, 2 no such run, 3 it cannot be
+    read or the note cannot be written.
     """
     read = load(run, os.environ)
     about = (read.file if artefact is None else artefact).absolute()

@@ -26,8 +26,8 @@ NAMED: Final = ("torch", "transformers", "accelerate", "peft", "deepspeed", "lig
 def command(ctx: click.Context, run: str, as_json: bool) -> None:
     """Show what RUN was launched with, and what was seen of it.
 
-    Exit codes: 0 fine, 1 the manifest or an artefact is another than the run wrote, 3 there is no
-    manifest, or it is incomplete.
+    Exit codes: 0 fine, 1 the manifest or an artefact is another than the run wrote, 2 no such
+    run, 3 there is no manifest, or it is incomplete.
     """
     read = load(run, os.environ)
     drifts = drifted(read, note, inputs=False)

@@ -61,3 +61,7 @@ class ExecError(LaunchError):
         """Keep the code beside the message."""
         super().__init__(message)
         self.exit_code = exit_code
+
+
+class NoSuchError(PfidError):
+    """What a command line names is not there, or is several: a mistake of usage."""

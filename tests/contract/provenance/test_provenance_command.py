@@ -40,14 +40,14 @@ def test_what_is_not_there_or_is_ambiguous_is_said(provenance, tmp_path):
     provenance.run("train-1")
     provenance.run("train-2")
     folder = provenance.records.make_run_dir("attached-1", 1)
-    for wanted, words in (
-        ("tra", "begins 2 runs: train-1, train-2"),
-        ("nobody", "you have no run 'nobody'"),
-        ("attached-1", "reconstruct"),
-        (tmp_path / "no.json", "there is no"),
+    for wanted, words, code in (
+        ("tra", "begins 2 runs: train-1, train-2", 2),
+        ("nobody", "you have no run 'nobody'", 2),
+        ("attached-1", "reconstruct", 3),
+        (tmp_path / "no.json", "there is no", 3),
     ):
         done = provenance("show", wanted)
-        assert done.exit_code == 3
+        assert done.exit_code == code, "as show, stop, events and report have it"
         assert words in done.stderr
     (folder / "provenance.json").write_text("{")
     assert "is no manifest" in provenance("show", "attached-1").stderr

@@ -97,7 +97,7 @@ def test_a_log_without_steps_and_nothing_at_all_are_said(provenance, tmp_path):
     assert code == 3
     assert "no step times" in said["problems"][0]
     assert provenance("reconstruct").exit_code == 2
-    assert provenance("reconstruct", "nobody").exit_code == 3
+    assert provenance("reconstruct", "nobody").exit_code == 2
 
 
 @pytest.mark.full
