@@ -13,8 +13,8 @@ from fnmatch import fnmatch, translate
 from pathlib import Path
 from typing import Final
 
-from pfid.adapters.figure_places import Place, Reader
-from pfid.adapters.figure_ripgrep import Hit, RipgrepError, lines_by_ripgrep
+from pfid.adapters.figure_places import Place, Reader, is_separated
+from pfid.adapters.figure_ripgrep import Hit, RipgrepError, every_row, lines_by_ripgrep
 from pfid.adapters.figure_texts import UTF_8, NoFileError, encoding_at
 from pfid.formats.figures.prefilter import prefilter
 from pfid.formats.figures.wanted import Wanted
@@ -91,7 +91,7 @@ def search_files(
     plain = [path for path in readable if encodings[path] == UTF_8 and "\n" not in path]
     reader = Reader(folder, wanted)
     told(f"{len(plain):,} files to be searched")
-    hits = _hits(folder, plain, wanted, environ)
+    hits = _hits(folder, plain, wanted, reader, environ)
     spared = set(plain).difference(hits) if hits is not None else set()
     found.by = "python" if hits is None else "ripgrep"
     looked = [path for path in readable if path not in spared]
@@ -110,13 +110,25 @@ def _hits(
     folder: Path,
     paths: Sequence[str],
     wanted: Sequence[Wanted],
+    reader: Reader,
     environ: Mapping[str, str] | None,
 ) -> Mapping[str, Sequence[Hit]] | None:
     """Lines in which something may stand, by path; None where ripgrep is not there or gives up."""
+    pattern = prefilter(wanted, by_line=True)
+    columns = [path for path in paths if is_separated(path)]
+    look = reader.look
     try:
-        return lines_by_ripgrep(str(folder), paths, prefilter(wanted, by_line=True), environ)
-    except RipgrepError:
+        told = {path for path in columns if reader.is_told_above(path)}
+        found: dict[str, Sequence[Hit]] = {}
+        for some, worth in (
+            ([path for path in paths if not is_separated(path)], look.worth),
+            ([path for path in columns if path not in told], look.worth_of_columns),
+            ([path for path in columns if path in told], every_row),
+        ):
+            found.update(lines_by_ripgrep(str(folder), some, pattern, environ, worth))
+    except (RipgrepError, OSError):
         return None
+    return found
 
 
 def _look_into(

@@ -5,13 +5,14 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 from pfid.adapters.figure_ripgrep import OMITTED, Hit
-from pfid.adapters.figure_texts import Block, blocks
+from pfid.adapters.figure_texts import BLOCK_BYTES, Block, blocks
+from pfid.formats.figures.broken_lines import goes_on_below, joined_lines
 from pfid.formats.figures.likely import LineLook
 from pfid.formats.figures.prefilter import prefilter
-from pfid.formats.figures.reading import figures_in, goes_on_below, joined_lines
+from pfid.formats.figures.reading import figures_in
 from pfid.formats.figures.wanted import Wanted
 from pfid.formats.linear_regex import Pattern, PatternError, compile_utf8
 from pfid.formats.table_headers import HEADER_CHARS, SEPARATED, Headers, may_have_header
@@ -42,7 +43,7 @@ class Reader:
         """Take the root and what is looked for."""
         pattern = prefilter(wanted)
         self._folder, self._wanted = folder, wanted
-        self._look = LineLook(wanted)
+        self.look = LineLook(wanted)
         self._pattern, self._quick = re.compile(pattern), _quick(pattern)
 
     def whole(self, path: str, encoding: str) -> Iterator[Place]:
@@ -63,39 +64,66 @@ class Reader:
         Raises:
             OSError: if it cannot be read.
         """
-        separated = Path(path).suffix.lower() in SEPARATED
+        separated = is_separated(path)
         first = self._first(path) if separated else ""
+        is_told = self.look.tells_over(first)
         with (self._folder / path).open("rb") as file:
             kept = []
             for hit in hits:
                 text = hit.raw.decode(errors="replace")
-                header = first if hit.line > 1 else ""
+                header = first if hit.at_byte else ""
                 below = b"" if header or not goes_on_below(text) else _below(file.fileno(), hit)
                 if not self._may_stand(hit.raw, below):
                     continue
                 if hit.cut or (not separated and may_have_header(text)):
                     yield from self.whole(path, encoding)
                     return
-                if header or self._is_told(text, below):
-                    kept.append((hit.line, text, header, below))
-        for line, text, header, below in kept:
-            under = below.decode(errors="replace")[:BELOW_CHARS]
-            for one in figures_in(text, self._wanted, header, under):
-                yield Place(path, line, one.key, one.text)
+                if (header and is_told) or self._is_told(text, below):
+                    kept.append((hit, text, header, below))
+            line, counted_to = 1, 0
+            for hit, text, header, below in kept:
+                under = below.decode(errors="replace")[:BELOW_CHARS]
+                for one in figures_in(text, self._wanted, header, under):
+                    line += _ends_of_lines(file, counted_to, hit.at_byte)
+                    counted_to = hit.at_byte
+                    yield Place(path, line, one.key, one.text)
+
+    def is_told_above(self, path: str) -> bool:
+        """Whether the first line of a file may say what the numbers below it are.
+
+        Raises:
+            OSError: if it cannot be read.
+        """
+        return is_separated(path) and self.look.tells_over(self._first(path))
 
     def _may_stand(self, line: bytes, below: bytes) -> bool:
         text = line + b"\n" + below
-        return not text.isascii() or line.startswith(OMITTED) or self._look.has_digits(text)
+        return not text.isascii() or line.startswith(OMITTED) or self.look.has_digits(text)
 
     def _is_told(self, line: str, below: bytes) -> bool:
         under = below.decode(errors="replace")[:BELOW_CHARS]
         text = f"{line}\n{joined_lines(line, under)}" if under else line
-        return not text.isascii() or self._look.is_told(text.encode())
+        return not text.isascii() or self.look.is_told(text.encode())
 
     def _first(self, path: str) -> str:
         """The first line of a file."""
         with (self._folder / path).open(encoding="utf-8", errors="replace", newline="") as file:
             return file.readline(HEADER_CHARS).removesuffix("\n")
+
+
+def is_separated(path: str) -> bool:
+    """Whether a file is a table of columns, whose first line is over all others."""
+    return path.lower().endswith(SEPARATED)
+
+
+def _ends_of_lines(file: BinaryIO, begin: int, end: int) -> int:
+    """How many lines end between two places of a file."""
+    file.seek(begin)
+    ends, left = 0, end - begin
+    while left > 0 and (body := file.read(min(left, BLOCK_BYTES))):
+        ends += body.count(b"\n")
+        left -= len(body)
+    return ends
 
 
 def _below(file: int, hit: Hit) -> bytes:

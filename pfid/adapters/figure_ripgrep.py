@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -20,17 +20,18 @@ LINE_MAX_BYTES: Final = 2_000
 """A longer line is not told, only that there is one."""
 OMITTED: Final = b"[Omitted long "
 _OPTIONS: Final = (
-    *("--null", "--line-number", "--byte-offset", "--with-filename", "--no-heading"),
+    *("--null", "--no-line-number", "--byte-offset", "--with-filename", "--no-heading"),
     *("--color=never", f"--max-columns={LINE_MAX_BYTES}", "--text", "--no-config"),
-    *("--no-messages", "--no-ignore", "--hidden"),
+    *("--no-messages", "--no-ignore", "--hidden", r"--field-match-separator=\x01"),
 )
+BEHIND_PLACE: Final = b"\x01"
+"""No colon, which would make a time of day of the place and what a line begins with."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A line in which something may stand: its number, its place in the file, and itself."""
+    """A line in which something may stand: its place in the file, and itself."""
 
-    line: int
     at_byte: int
     raw: bytes
 
@@ -44,8 +45,17 @@ class RipgrepError(Exception):
     """It is not there, or gives up."""
 
 
+def every_row(told: bytes) -> list[bytes]:
+    """Of what it tells."""
+    return told.split(b"\n")
+
+
 def lines_by_ripgrep(
-    folder: str, paths: Sequence[str], pattern: str, environ: Mapping[str, str] | None
+    folder: str,
+    paths: Sequence[str],
+    pattern: str,
+    environ: Mapping[str, str] | None,
+    worth: Callable[[bytes], Iterable[bytes]] = every_row,
 ) -> dict[str, list[Hit]]:
     """The lines of each file in which something may stand.
 
@@ -54,6 +64,7 @@ def lines_by_ripgrep(
         paths: of texts in UTF-8, from the root; none with an end of line in its name.
         pattern: as :func:`pfid.formats.figures.prefilter.prefilter` makes it, by line.
         environ: with a PATH on which ripgrep may be.
+        worth: of its rows, each a path, a place and a line, those that are kept.
 
     Raises:
         RipgrepError: if it is not there, or does not read all of them.
@@ -72,22 +83,21 @@ def lines_by_ripgrep(
             raise RipgrepError from error
         if done.exit_code not in (0, 1) or done.overflowed:
             raise RipgrepError
-        for path, hit in _hits(done.out):
+        for path, hit in _hits(worth(done.out)):
             found.setdefault(path[len(folder) + 1 :], []).append(hit)
     return found
 
 
-def _hits(told: bytes) -> Iterator[tuple[str, Hit]]:
+def _hits(rows: Iterable[bytes]) -> Iterator[tuple[str, Hit]]:
     last, path = b"", ""
-    for row in told.split(b"\n"):
+    for row in rows:
         name, mark, rest = row.partition(b"\0")
         if not mark:
             continue
-        line, _, rest = rest.partition(b":")
-        at_byte, _, raw = rest.partition(b":")
+        at_byte, _, raw = rest.partition(BEHIND_PLACE)
         if name != last:
             last, path = name, os.fsdecode(name)
-        yield path, Hit(int(line), int(at_byte), raw)
+        yield path, Hit(int(at_byte), raw)
 
 
 def _bytewise(pattern: str) -> str:

@@ -7,9 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pfid.formats.figures import reading
+from pfid.formats.figures.likely import LineLook
 from pfid.formats.figures.prefilter import prefilter
 from pfid.formats.figures.reading import figures_in
 from pfid.formats.figures.wanted import Wanted
+from pfid.formats.table_headers import may_have_header
 
 WANTED = (
     Wanted(key="encode_cache_rebuild", low=4.3, unit="h"),
@@ -130,3 +132,26 @@ def test_a_number_that_is_passed_over_for_its_value_is_no_figure(line, header, b
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(reading, "may_be", lambda *_: True)
         assert quick == found(line, header, below)
+
+
+LOOKS = [LineLook([one]) for one in WANTED]
+COLUMNS = "run,rebuild_h,x"
+
+
+@settings(max_examples=250)
+@given(LINES, st.sampled_from(("", COLUMNS, "run,seed", "low,high")), LINES)
+def test_a_row_with_what_the_reader_finds_is_worth_a_look(line, header, below):
+    below = "" if header else below
+    place = "figures 4.3 h/2 x.py\0"
+    rows = f"{place}17\1loss 1\n{place}34\1{line}\n{place}51\1loss 1\n".encode()
+    for one, look in zip(WANTED, LOOKS, strict=True):
+        if not any(True for _ in figures_in(line, [one], header, below)):
+            continue
+        kept = look.worth_of_columns if header else look.worth
+        assert look.tells_over(header) or f"{place}34\1{line}".encode() in kept(rows)
+
+
+@given(LINES)
+def test_a_line_that_may_be_of_a_table_is_worth_a_look(line):
+    row = f"a.py\x0034\1{line}".encode()
+    assert not may_have_header(line) or row in LOOKS[0].worth(row + b"\n")

@@ -3,14 +3,15 @@
 What the full reading costs half a millisecond for, this answers in some microseconds.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Final
 
+from pfid.formats.figures.broken_lines import OPEN_IN_ASCII
 from pfid.formats.figures.hints import hint_of
 from pfid.formats.figures.prefilter import prefilter
 from pfid.formats.figures.wanted import Wanted
-from pfid.formats.linear_regex import Pattern, PatternError, compile_utf8
+from pfid.formats.linear_regex import Pattern, PatternError, compile_bytes, compile_utf8
 from pfid.formats.table_headers import cells_of
 from pfid.formats.unit_names import units_over
 from pfid.formats.units import unit_of
@@ -20,6 +21,10 @@ KEPT: Final = 1_024
 
 _MARKS: Final = b"&<{\\$~"
 """One of them is in every markup of a line in ASCII, which may hide what is looked for."""
+_ROW_MARKS: Final = rb"[&<{\\$~|\x80-\xff]|\x00[0-9]+\x01[^\n]*\S[^\n]*\t|\[Omitted long "
+"""In every row whose line is read whatever it says: it may be of a table."""
+_TOP: Final = rb"\x000\x01"
+"""In the row of a first line, which may go on below."""
 
 
 class LineLook:
@@ -32,7 +37,8 @@ class LineLook:
         self._digits = _digits_of_all(tuple(wanted))
         self._bare = _digits_of_all(tuple(bare)) if bare else None
         self._all_told = bool(bare) and self._bare is None
-        self._hints = [hint for one in hinted if (hint := hint_of(one)) is not None]
+        self._hints = list({hint for one in hinted if (hint := hint_of(one)) is not None})
+        self._wanted = wanted
 
     def has_digits(self, text: bytes) -> bool:
         """Whether the digits of a figure may stand in it."""
@@ -46,6 +52,45 @@ class LineLook:
             or any(hint.search(text) is not None for hint in self._hints)
             or (self._bare is not None and self._bare.search(text) is not None)
         )
+
+    def tells_over(self, header: str) -> bool:
+        """Whether the header of a table may say what the numbers below it are."""
+        return (
+            not header.isascii()
+            or self.is_told(header.encode())
+            or any(_over(one, header) for one in self._wanted)
+        )
+
+    def worth(self, rows: bytes) -> Iterator[bytes]:
+        r"""Those of many lines that may hold what tells a figure, in order.
+
+        Each is a path, ``\0``, its place in the file, ``\x01``, and the line. A line of a
+        table is among them, and one that goes on below: what tells may stand there.
+        """
+        return self._worth(rows, OPEN_IN_ASCII)
+
+    def worth_of_columns(self, rows: bytes) -> Iterator[bytes]:
+        """The same of files whose first line is over all others, and does not tell."""
+        return self._worth(rows, _TOP)
+
+    def _worth(self, rows: bytes, also: bytes) -> Iterator[bytes]:
+        if self._all_told:
+            yield from rows.split(b"\n")
+            return
+        looks = [compile_bytes(_ROW_MARKS + b"|" + also), *self._hints]
+        looks += [self._bare] if self._bare is not None else []
+        for begin, end in sorted({row for look in looks for row in _rows_with(look, rows)}):
+            yield rows[begin:end]
+
+
+def _rows_with(look: Pattern, rows: bytes) -> Iterator[tuple[int, int]]:
+    """Where each row begins and ends in which a match begins."""
+    end = -1
+    while (found := look.search(rows, end + 1)) is not None:
+        at = found.start()
+        begin, end = rows.rfind(b"\n", 0, at) + 1, rows.find(b"\n", at)
+        end = len(rows) if end < 0 else end
+        yield begin, end
 
 
 def likely(wanted: Sequence[Wanted], text: str, around: str, over: str) -> list[Wanted]:

@@ -12,6 +12,7 @@ from typing import Final
 
 from pfid.formats.durations_written import Lasting, durations_in
 from pfid.formats.figures.bare_values import may_be
+from pfid.formats.figures.broken_lines import goes_on_below, joined_lines
 from pfid.formats.figures.likely import likely
 from pfid.formats.figures.markup import readings
 from pfid.formats.figures.pairs import (
@@ -41,15 +42,6 @@ from pfid.formats.units import UNIT_AFTER, Unit, spread_after, unit_of
 _BILLIONS: Final = "B"
 """Behind a blank it is bytes, or of what no bytes are, a billion: 1.755 B parameters."""
 _SPELLED_MAX: Final = 80
-_BELOW_CHARS: Final = 60
-_OPEN: Final = re.compile(
-    r"\d[%\"'*`)]{0,2}[ \t]{0,4}(?:(?:[-\u2013] ?)?(?:to|and|or|bis|und)|[-\u2013\u00b1])?"
-    r"[ \t]{0,4}(?:\\|\*/|-->)?[ \t\r]{0,4}\Z"
-)
-"""The end of a line whose last word is a number."""
-_OPEN_CHARS: Final = 40
-_CONTINUES: Final = " \t\r\\"
-_COMMENT: Final = re.compile(r"\A[ \t]*(?:#+|//+|/?\*+|--+|;+|%+|>|\"|')*[ \t]*")
 _NEXT: Final = re.compile(r"[\s|]+")
 _COUNTED: Final = re.compile(r"\s*(?:/|of|out of|in|von)\s*(?:the\s)?\Z", re.IGNORECASE)
 
@@ -119,16 +111,6 @@ def figures_in(
         if (found.key, found.at) not in seen and found.at < len(line):
             seen.add((found.key, found.at))
             yield found
-
-
-def goes_on_below(line: str) -> bool:
-    """Whether the next line may say what the last number of a line is."""
-    return _OPEN.search(line, max(len(line) - _OPEN_CHARS, 0)) is not None
-
-
-def joined_lines(line: str, below: str) -> str:
-    """A line with the next, as if it were not broken there."""
-    return f"{line.rstrip(_CONTINUES)} {_COMMENT.sub('', below, count=1)[:_BELOW_CHARS]}"
 
 
 def _in_readings(line: str, wanted: Sequence[Wanted], header: str, below: str) -> Iterator[Spelled]:
