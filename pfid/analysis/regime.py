@@ -33,7 +33,7 @@ LEVERS: Final = {
     Regime.LINEAR: "fewer tokens (padding, bucketing); fused elementwise operations",
     Regime.MIXED: "fewer tokens first; then the attention backend, by its share",
     Regime.QUADRATIC: "the attention backend or kernel",
-    Regime.NONE: "none yet: measure more widths, or a range without a fixed cost",
+    Regime.NONE: "none yet: measure more widths, more quietly, or a range without a fixed cost",
 }
 
 

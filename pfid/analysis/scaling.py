@@ -74,6 +74,8 @@ class ScalingFit:
         ab_covariance: covariance of A and B, likewise.
         residuals: of the two-term fit, narrowest width first.
         closure: whether it may be read.
+        noise: the width whose repeats differ most, and by which share of the fastest; None
+            without repeats.
     """
 
     a_s_per_token: float | None
@@ -84,6 +86,17 @@ class ScalingFit:
     ab_covariance: float | None
     residuals: tuple[Residual, ...]
     closure: Closure
+    noise: tuple[int, float] | None = None
+
+    @property
+    def is_noise(self) -> bool:
+        """Whether repeats of one width differ by more than the two terms leave unexplained.
+
+        Then neither a fixed cost nor a third term is shown by what is left.
+        """
+        if self.closes or not self.residuals or self.noise is None:
+            return False
+        return self.noise[1] >= max(abs(r.relative) for r in self.residuals)
 
     @property
     def closes(self) -> bool:
@@ -165,6 +178,7 @@ def fit(timings: Sequence[Timing], *, residual_limit: float = RESIDUAL_LIMIT) ->
         ab_covariance=None if covariance is None else float(covariance[0, 1]),
         residuals=residuals,
         closure=_closure(terms, residuals, (constant, constant_error), residual_limit),
+        noise=_noise(timings),
     )
 
 
@@ -205,6 +219,15 @@ def _undetermined() -> ScalingFit:
         residuals=(),
         closure=Closure.UNDETERMINED,
     )
+
+
+def _noise(timings: Sequence[Timing]) -> tuple[int, float] | None:
+    """The width whose repeats differ most, and by how much of the fastest."""
+    by_width: dict[int, list[float]] = {}
+    for timing in timings:
+        by_width.setdefault(timing.width, []).append(timing.seconds)
+    differ = [(w, max(g) / min(g) - 1) for w, g in by_width.items() if len(g) > 1 and min(g) > 0]
+    return max(differ, key=lambda one: one[1], default=None)
 
 
 def _repeat_variance(timings: Sequence[Timing]) -> float | None:

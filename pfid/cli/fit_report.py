@@ -95,6 +95,13 @@ def b_over_a(fit: ScalingFit) -> float | None:
 def reason(fit: ScalingFit) -> str:
     """Say in one sentence why the fit may be read, or why not."""
     worst = max((abs(r.relative) for r in fit.residuals), default=0.0)
+    if fit.is_noise and fit.noise is not None:
+        width, differ = fit.noise
+        return (
+            f"does not close: repeats at width {width:,} differ by {differ:.0%}, more than the two "
+            f"terms leave ({worst:.1%}): that is noise, so no fixed cost is shown; time more "
+            "quietly, or more often"
+        )
     match fit.closure:
         case Closure.CLOSES:
             return f"two terms explain every width within {worst:.2%}, so there is no third"

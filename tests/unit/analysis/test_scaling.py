@@ -102,3 +102,21 @@ def test_the_share_does_not_depend_on_the_unit_of_time(a, b, scale):
     scaled = fit(curve(a=a * scale, b=b * scale)).quadratic_share(4_096)
     assert share == pytest.approx(scaled, rel=1e-6)
     assert 0 <= share <= 1
+
+
+@pytest.mark.parametrize(("again", "noise"), [(0.151, False), (0.24, True)])
+def test_repeats_that_differ_by_more_than_is_unexplained_show_no_fixed_cost(again, noise):
+    points = [(512, 0.15), (512, again), (1024, 0.25), (2048, 0.45), (4096, 0.85)]
+    found = fit([Timing(width=w, seconds=s) for w, s in points])
+    assert not found.closes
+    assert found.noise == (512, pytest.approx(again / 0.15 - 1))
+    assert found.is_noise is noise
+
+
+def test_no_noise_is_seen_where_nothing_was_repeated_and_none_matters_where_a_fit_closes():
+    line = [Timing(width=w, seconds=1e-4 * w) for w in (512, 1024, 2048)]
+    assert fit(line).noise is None
+    loud = fit([*line, Timing(width=512, seconds=1.0)])
+    assert (loud.closes, loud.is_noise) == (True, False)
+    two = fit([line[0], line[1], Timing(width=512, seconds=1.0)])
+    assert (two.closure, two.is_noise) == (Closure.UNDETERMINED, False)

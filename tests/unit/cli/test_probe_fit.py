@@ -181,3 +181,13 @@ def test_lengths_that_cannot_be_name_file_and_record(tmp_path, probe):
     done = CliRunner().invoke(main, ["probe", probe, *map(str, asked), "--batch", "2"])
     assert done.exit_code == 3, done.output
     assert f"{path}: record 2: 0 is no number of tokens" in done.stderr
+
+
+@pytest.mark.parametrize("again", ["0.151", "0.24"])
+def test_noise_is_called_noise_and_no_fixed_cost(again):
+    """Repeats that differed by 59 % were explained by a fixed cost."""
+    points = f"512:0.15,512:{again},1024:0.25,2048:0.45,4096:0.85"
+    said = json.loads(run("--points", points, "--json").stdout)
+    noise = "does not close: repeats at width 512 differ by 60%"
+    cost = "does not close: a fixed cost of 0.05 s is in every step"
+    assert said["reason"].startswith(noise if again == "0.24" else cost)
