@@ -35,7 +35,7 @@ def test_a_report_holds_the_run_and_stands_alone(place):
     assert "tick&lt;et&gt;" in page
     for said in (run_id, "exited, code 3", "exited_nonzero", "What proves these checks", "proven"):
         assert said in page, said
-    assert f"{STEPS - 1} values in s" in page, "the timeline is of every step after the first, out of the log"
+    assert f"{STEPS - 1} values in s" in page, "every step but the first, out of the log"
     assert page.count('class="plot"') == 2, "distribution and timeline, by the library"
 
     bare = place.pfid("report", run_id, "--no-evidence").stdout
