@@ -136,8 +136,8 @@ def of_backends(
         return not_looked(
             TriageStage.BACKENDS,
             Looked.FAILED,
-            "nothing tells what takes the time: neither the scaling of a step, nor a trace, nor "
-            "the loss was looked at",
+            "nothing tells what takes the time: there is neither the scaling of a step, nor a "
+            "trace that tells, nor the loss to go by",
         )
     wanted = _wanted(regime, kernels, loss)
     seen = kernels.families if kernels is not None else frozenset()

@@ -67,8 +67,10 @@ def _notes(before: ReadTrace, after: ReadTrace, *, per_step: bool) -> list[dict[
         text = "not both traces have ProfilerStep# rows: whole traces are compared, not steps"
         found.append({"code": "whole_traces", "text": text})
     for one in (before, after):
-        if one.broken or one.reading.cut:
-            found.append({"code": "cut", "text": f"{one.name} ends in its middle"})
+        if one.unread:
+            code = "cut" if one.broken or one.reading.cut else "not_read_whole"
+            text = f"{one.name} was not read whole, so that what is gone or less may be there"
+            found.append({"code": code, "text": f"{text}: {one.unread}"})
         if not one.table.used:
             found.append({"code": "no_device_rows", "text": f"{one.name} has no device rows"})
     return found

@@ -24,7 +24,7 @@ from pfid.cli.probe_profile import timings_of
 from pfid.cli.step_options import measured
 from pfid.cli.trace_reading import ReadTrace, TraceError, read_file
 from pfid.cli.triage.ledger import Negatives
-from pfid.cli.triage.trace_facts import kernel_facts
+from pfid.cli.triage.trace_facts import kernel_facts, why_no_facts
 from pfid.config.triage import Step, TriageSpec
 from pfid.domain.errors import PfidError
 from pfid.formats.model_config.fields import ModelConfigError
@@ -106,9 +106,9 @@ class Examination:
             said = "the spec has neither [trace] nor [step]"
             return not_looked(TriageStage.KERNELS, Looked.NOT_ASKED, said)
         read = self._read(str(self._folder / trace.file)) if trace is not None else self._own_trace
-        if read is None or not read.table.used:
-            said = "the trace has no device rows, so there is no kernel table"
-            return not_looked(TriageStage.KERNELS, Looked.NO_ANSWER, said)
+        why = "the step left no trace" if read is None else why_no_facts(read)
+        if read is None or why:
+            return not_looked(TriageStage.KERNELS, Looked.NO_ANSWER, why)
         self._kernels = kernel_facts(read, has_experts=self._has_experts())
         return of_kernels(self._kernels, self._negatives)
 

@@ -45,6 +45,19 @@ def kernel_facts(read: ReadTrace, *, has_experts: bool | None = None) -> KernelF
     )
 
 
+def why_no_facts(read: ReadTrace) -> str:
+    """Why the rows that were read are not those of one rank's run; empty if they are.
+
+    What is missing may be whatever takes the most, and of ranks that were merged neither what a
+    device waits for nor what hides communication can be told.
+    """
+    if not read.table.used:
+        return "the trace has no device rows, so there is no kernel table"
+    if read.unread:
+        return f"the trace was not read whole, so that its shares may be others: {read.unread}"
+    return f"the trace tells no shares: {read.table.why_no_steps}" if read.table.merged else ""
+
+
 def _old_share(read: ReadTrace) -> float:
     """Share of device time in kernels older than the device, where newer ones are known."""
     table = read.table

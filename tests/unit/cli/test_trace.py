@@ -350,6 +350,16 @@ def harmed(trace, harm):
 
 
 @pytest.mark.parametrize("harm", ["cut", "damaged", "rejected", "behind"])
+def test_a_comparison_says_which_trace_was_not_read_whole(trace, harm):
+    part = harmed(trace, harm)
+    whole = trace(*steps(0), row(GROUPED, 0, 5), name="whole.json")
+    notes = json.loads(run("diff", "--json", whole, part).stdout)["notes"]
+    code = "cut" if harm == "cut" else "not_read_whole"
+    (said,) = [one["text"] for one in notes if one["code"] == code]
+    assert said.startswith(f"{part} was not read whole, so that what is gone")
+
+
+@pytest.mark.parametrize("harm", ["cut", "damaged", "rejected", "behind"])
 @pytest.mark.parametrize(
     ("expect", "outcome"),
     [

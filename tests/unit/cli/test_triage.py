@@ -178,6 +178,47 @@ def test_one_gemm_for_all_experts_is_for_models_that_have_some(ask, tmp_path, ex
     assert ("grouped_mm" in {one["lever"] for one in said["levers"]}) is wanted
 
 
+def without_a_last_row(text):
+    return text[: text.rindex("{")]
+
+
+def with_a_damaged_row(text):
+    return text.replace(f'"name": "{GEMM}"', f'"name" "{GEMM}"')
+
+
+def with_a_row_of_no_time(text):
+    return text.replace('"dur": 30000.0', '"dur": null')
+
+
+def with_another_behind(text):
+    return text + text
+
+
+def of_two_processes(text):
+    step = text[text.index("{", text.index("[", text.index("traceEvents"))) :]
+    step = step[: step.index("}") + 1]
+    return text.replace(step, f"{step}, {step.replace('9', '8')}")
+
+
+@pytest.mark.parametrize(
+    ("harm", "why"),
+    [
+        (without_a_last_row, "ends in its middle"),
+        (with_a_damaged_row, "records that could not be read: 1"),
+        (with_a_row_of_no_time, "rows without usable times: 1"),
+        (with_another_behind, "characters behind the end"),
+        (of_two_processes, "several processes are in one file"),
+    ],
+)
+def test_a_trace_that_is_not_one_ranks_whole_tells_no_cost_centre(ask, tmp_path, harm, why):
+    (tmp_path / "trace.json").write_text(harm(json.dumps(trace())))
+    done, said = ask(TRACE + EVEN)
+    assert stages(said)["kernels"] == "no answer"
+    assert why in said["stages"][2]["said"]
+    assert (said["answer"], said["levers"]) == (None, [])
+    assert done.exit_code == 3
+
+
 def launches(gap_us, count=100, took_us=10.0):
     return [(GEMM, n * (took_us + gap_us), took_us) for n in range(count)]
 
