@@ -14,7 +14,7 @@ from pfid.formats.figures.likely import LineLook
 from pfid.formats.figures.prefilter import prefilter
 from pfid.formats.figures.reading import figures_in
 from pfid.formats.figures.wanted import Wanted
-from pfid.formats.linear_regex import Pattern, PatternError, compile_utf8
+from pfid.formats.linear_regex import Pattern, PatternError, compile_utf8_spans
 from pfid.formats.table_headers import HEADER_CHARS, SEPARATED, Headers, may_have_header
 
 LINE_WINDOW: Final = 2_000
@@ -135,7 +135,7 @@ def _below(file: int, hit: Hit) -> bytes:
 def _quick(pattern: str) -> Pattern | None:
     """An engine that reads twenty times as fast; None if it does not take so long a pattern."""
     try:
-        return compile_utf8(pattern)
+        return compile_utf8_spans(pattern)
     except PatternError:
         return None
 

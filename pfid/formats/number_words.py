@@ -116,7 +116,7 @@ def _in_digits(text: str) -> Iterator[Written]:
         if within(taken, found.start("whole")):
             continue
         whole, fraction, power = found["whole"], found["fraction"] or "", found["power"] or ""
-        digits = re.sub(_GROUP, "", whole).replace(".", "")
+        digits = whole if whole.isdigit() else re.sub(_GROUP, "", whole).replace(".", "")
         many = MULTIPLIERS[found["many"].lstrip(" \u00a0\u202f-")] if found["many"] else 1.0
         factor = _factor(power) * many
         sign = -1.0 if found["sign"] else 1.0
@@ -158,7 +158,9 @@ def joins(between: str) -> bool:
 def _factor(power: str) -> float:
     if not power:
         return 1.0
-    exponent = re.sub(r"\A\s?[x\u00d7*\u00b7\u22c5]\s?10\s?(?:\^|\*\*)?|[eE{}]", "", power).replace(
+    if power[0] in "eE":
+        return float(f"1{power}")
+    exponent = re.sub(r"\A\s?[x\u00d7*\u00b7\u22c5]\s?10\s?(?:\^|\*\*)?|[{}]", "", power).replace(
         "\u2212", "-"
     )
     return float(f"1e{exponent}")

@@ -21,7 +21,7 @@ from pfid.formats.figures.unwritten import (
     words_of,
 )
 from pfid.formats.figures.wanted import Wanted
-from pfid.formats.linear_regex import Pattern, PatternError, compile_utf8
+from pfid.formats.linear_regex import Pattern, PatternError, compile_utf8_spans
 from pfid.formats.number_words import MULTIPLIERS, SPELLED_OUT
 from pfid.formats.units import Unit, spellings, unit_of
 
@@ -61,7 +61,7 @@ def hint_of(one: Wanted) -> Pattern | None:
 def _compiled(hints: str) -> Pattern | None:
     """Figures of one unit have much the same."""
     try:
-        return compile_utf8(f"(?i){hints}")
+        return compile_utf8_spans(f"(?i){hints}")
     except PatternError:
         return None
 

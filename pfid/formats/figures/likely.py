@@ -11,7 +11,7 @@ from pfid.formats.figures.broken_lines import OPEN_IN_ASCII
 from pfid.formats.figures.hints import hint_of
 from pfid.formats.figures.prefilter import prefilter
 from pfid.formats.figures.wanted import Wanted
-from pfid.formats.linear_regex import Pattern, PatternError, compile_bytes, compile_utf8
+from pfid.formats.linear_regex import Pattern, PatternError, compile_bytes, compile_utf8_spans
 from pfid.formats.table_headers import cells_of
 from pfid.formats.unit_names import units_over
 from pfid.formats.units import unit_of
@@ -135,6 +135,6 @@ def _digits_of(one: Wanted) -> Pattern | None:
 def _digits_of_all(wanted: tuple[Wanted, ...]) -> Pattern | None:
     """None if the quick engine does not take the pattern: then nothing is passed over."""
     try:
-        return compile_utf8(prefilter(wanted))
+        return compile_utf8_spans(prefilter(wanted))
     except PatternError:
         return None

@@ -233,7 +233,8 @@ def _with_exponent(rounded: Decimal) -> str:
     exponent = rounded.adjusted() if rounded else 0
     mantissa = f"{_bare(rounded.scaleb(-exponent, Context(prec=400))):f}"
     more = "[0-9]*" if "." in mantissa else f"({_STOP}[0-9]+)?"
-    return _pattern(mantissa) + more + _BLANK + "[eEx\u00d7*\u00b7\u22c5&\\\\]"
+    powers = "|".join(sorted({str(abs(exponent - thousands)) for thousands in range(0, 13, 3)}))
+    return f"{_pattern(mantissa)}{more}{_BLANK}([x\u00d7*\u00b7\u22c5&\\\\]|[eE][-+]?0*({powers}))"
 
 
 def _without_a_whole(one: Wanted, figure: float) -> Iterator[str]:
