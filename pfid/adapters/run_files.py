@@ -61,6 +61,17 @@ class _Log:
         while len(self.kept) > 1 and self.told == len(self.kept):
             self._drop()
 
+    def worth_telling(self) -> int:
+        """How many of them the watchers are to know: not the last ones while they are empty.
+
+        Whoever renames a log and makes it anew may well leave the run writing to the old one.
+        """
+        number = len(self.kept)
+        least = max(self.told, 0 if self.rotated else min(1, number))
+        while number > least and _is_empty(self.kept[number - 1]):
+            number -= 1
+        return number
+
     def _drop(self) -> None:
         os.close(self.kept.popleft())
         self.rotated = True
@@ -101,17 +112,20 @@ class RunFilesByPath:
         return [*opened, *self._open_new_steps()]
 
     def news(self) -> FileNews:
-        """Open what came since the last look, and what took the place of another file."""
+        """Open what came since the last look, and what took another file's place in earnest.
+
+        A new file counts once something stands in it: until then the run writes to the old one.
+        """
         self.look()
         added, replaced = [], []
         for log in self._logs.values():
-            for number in range(log.told, len(log.kept)):
+            known, log.told = log.told, log.worth_telling()
+            for number in range(known, log.told):
                 if number or log.rotated:
                     taken = HandedLog(place=log.handed.place, replaces=True)
                     replaced.append(_copy(log.kept[number], taken))
                 else:
                     added.append(_copy(log.kept[number], log.handed))
-            log.told = len(log.kept)
         places = {file.handed.place for file in replaced}
         return FileNews(
             added=[*added, *self._open_new_steps()],
@@ -174,6 +188,13 @@ def _in_order(file: Path) -> tuple[int, str]:
 
 def _copy(descriptor: int, handed: HandedLog) -> OpenFile:
     return OpenFile(descriptor=os.dup(descriptor), role=Role.LOG, handed=handed)
+
+
+def _is_empty(descriptor: int) -> bool:
+    try:
+        return os.fstat(descriptor).st_size == 0
+    except OSError:  # let whoever reads it find out
+        return False
 
 
 def _open(path: str) -> tuple[int, _Inode] | None:

@@ -181,6 +181,8 @@ class Watching:
         self._over = True
         self._wake.set()
         self._thread.join(within_s)
+        if not self._thread.is_alive():
+            self._hand_over_news()  # a new log may have been written to since the last round
         for link in (self._daemon, self._engine):
             if link.registered:
                 self._tell_end(link, ended)

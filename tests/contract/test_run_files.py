@@ -85,7 +85,7 @@ def test_a_run_whose_only_log_is_replaced_has_all_its_logs_replaced(folder):
     told(it.open_all())
     assert not it.news().all_logs_replaced
     (folder / "a.log").rename(folder / "a.1.log")
-    (folder / "a.log").touch()
+    (folder / "a.log").write_text("new\n")
     news = it.news()
     assert news.all_logs_replaced
     told(news.logs_replaced)
@@ -174,4 +174,22 @@ def test_of_a_log_that_is_rotated_again_and_again_unwatched_the_newest_are_kept(
     assert first[0].handed == HandedLog(place=0), "the one that was there first is gone"
     kept = _texts([*first, *it.news().logs_replaced])
     assert kept == [str(number) for number in range(3, KEPT_MAX + 3)]
+    it.close()
+
+
+def test_a_new_file_that_the_run_does_not_write_to_takes_no_place(folder):
+    log = folder / "a.log"
+    log.write_text("0")
+    it = files(folder, "a.log")
+    told(it.open_all())
+    for number in range(2):
+        log.rename(folder / f"a.log.{number}")
+        log.touch()
+        assert list(it.news().logs_replaced) == [], "nothing stands in it"
+        it.taken()
+    [first] = it.open_all()
+    assert _texts([first]) == ["0"], "a watcher that comes later is told the old one as well"
+    assert list(it.news().logs_replaced) == []
+    log.write_text("1")
+    assert _texts(it.news().logs_replaced) == ["", "1"]
     it.close()
