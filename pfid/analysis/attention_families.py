@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 AMD: Final = "attention_amd"
-"""AMD's kernels: Composable Kernel and AOTriton serve SDPA and flash_attn under one name."""
+"""AMD's kernels: Composable Kernel and aiter serve SDPA and flash_attn under one name."""
+OTHER: Final = "attention_other"
+"""Names that several give, AOTriton too, whose kernels SDPA and flash_attn launch on ROCm."""
 _HUB: Final = re.compile(r"[\w.-]+/(?:vllm-)?flash-attn([234]?)(?:[@:].*)?")
 _PAGED: Final = "paged|"
 
@@ -39,18 +41,18 @@ IMPLEMENTATIONS: Final = {
     ),
     SDPA: Implementation(
         own=frozenset({"flash_sdpa", "mem_efficient", "cudnn_sdpa"}),
-        shared=frozenset({"flash_3", "flash_4", AMD}),
+        shared=frozenset({"flash_3", "flash_4", AMD, OTHER}),
         source="torch.nn.attention.SDPBackend; its flash backend can be told to take FlashAttention"
         " 3 or 4 (activate_flash_attention_impl, torch 2.10 on)",
     ),
     "flash_attention_2": Implementation(
         own=frozenset({"flash_2"}),
-        shared=frozenset({AMD}),
+        shared=frozenset({AMD, OTHER}),
         source="flash_attn 2, or kernels-community/flash-attn2; on ROCm Composable Kernel",
     ),
     "flash_attention_3": Implementation(
         own=frozenset({"flash_3"}),
-        shared=frozenset({AMD}),
+        shared=frozenset({AMD, OTHER}),
         source="flash_attn_interface, or kernels-community/vllm-flash-attn3; on ROCm aiter",
     ),
     "flash_attention_4": Implementation(

@@ -34,7 +34,8 @@ def report_of_averages(read: ReadAverages, asked: Asked) -> dict[str, Any]:
     rows = sorted(table.device, key=lambda row: -row.self_device_ns)
     named = [(row, identify(key_of(row))) for row in rows]
     used = [_tally(*one) for one in named]
-    device = Device(capability=asked.capability, amd=any(one.amd for _, one in named))
+    amd = asked.capability is None and any(one.amd for _, one in named)
+    device = Device(capability=asked.capability, amd=amd)
     total_ns = sum(row.self_device_ns for row in rows)
     wall_ns = asked.wall_ns
     share = total_ns / wall_ns if wall_ns and rows else None

@@ -124,7 +124,7 @@ def report_of(read: ReadTrace, asked: Asked) -> dict[str, Any]:
 
 def device_for(read: ReadTrace, asked: Asked) -> Device:
     """Return the device: from the trace, or as the user says."""
-    amd = any(tally.identity.amd for tally in read.table.used)
+    amd = asked.capability is None and any(tally.identity.amd for tally in read.table.used)
     device = device_of(read.reading.facts, read.table.busy, amd_names=amd)
     if asked.capability is None:
         return device

@@ -34,7 +34,8 @@ def device_of(facts: Mapping[str, Any], used: Iterable[str], *, amd_names: bool 
     Args:
         facts: what stands beside the events.
         used: ids of the devices that have rows, as text.
-        amd_names: kernels are named as AMD's libraries name theirs.
+        amd_names: kernels are named as AMD's libraries name theirs; the device's own name goes
+            before them, since one kernel of many may be of any origin.
     """
     listed = facts.get("deviceProperties")
     properties = (
@@ -44,7 +45,7 @@ def device_of(facts: Mapping[str, Any], used: Iterable[str], *, amd_names: bool 
     mine = [one for one in properties if str(one.get("id")) in wanted] or properties
     names = {one["name"] for one in mine if isinstance(one.get("name"), str)}
     name = " + ".join(sorted(names)) or None
-    amd = amd_names or (name is not None and _AMD.search(name) is not None)
+    amd = amd_names if name is None else _AMD.search(name) is not None
     capabilities = {_sm(one) for one in mine}
     only = capabilities.pop() if len(capabilities) == 1 and not amd else None
     return Device(name=name, capability=only, amd=amd)

@@ -115,9 +115,17 @@ FAMILIES: Final = (
     _family(
         "attention_amd",
         KernelClass.ATTENTION,
-        r"attn_fwd|attn_bwd|\bfmha_(?:fwd|bwd)|ck_tile\w*::Fmha|Fmha(?:Fwd|Bwd)\w*Kernel",
-        "AOTriton's and Composable Kernel's names",
+        r"\bfmha_(?:fwd|bwd)|ck_tile\w*::Fmha"
+        r"|(?<!sm\d\d)(?<!sm\d\d\d)Fmha(?:Fwd|Bwd)\w*Kernel",
+        "Composable Kernel's and aiter's names",
         amd=True,
+    ),
+    _family(
+        "attention_other",
+        KernelClass.ATTENTION,
+        r"attn_fwd|attn_bwd|Fmha(?:Fwd|Bwd)\w*Kernel",
+        "names that several give: Triton's tutorial (_attn_fwd), fla-org/flash-linear-attention and"
+        " AMD's AOTriton alike; CUTLASS's own FMHA for sm90 and sm100",
     ),
     _family(
         "triton_template",

@@ -36,13 +36,13 @@ _TIER: Final = re.compile(r"fmha_cutlass[FB]_\w+?_\d+x\d+_(gmem|rf|k\d+)")
 _DTYPES: Final = (
     ("bf16", r"bf16|bfloat16|BFloat16|nv_bfloat"),
     ("fp8", r"e4m3|e5m2|fp8|Float8"),
-    ("tf32", r"tf32"),
     ("f64", r"f64|dgemm|double"),
-    ("f16", r"(?<![b0-9])f16|half|Half|hgemm|h16816|h1688|h884|_HHS_|_HB_"),
+    ("f16", r"(?<![b0-9])f16|fp16|half|Half|hgemm|h16816|h1688|h884|_HHS_|_HB_"),
     ("f32", r"f32|sgemm|scudnn|float|_SB_"),
     ("int8", r"s8_|int8|imma"),
 )
 _DTYPE: Final = re.compile("|".join(f"(?P<{name}>{pattern})" for name, pattern in _DTYPES))
+_TF32: Final = re.compile(r"(?<![a-z])tf32|tfloat32")
 KNOWN_SM: Final = frozenset(
     {50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87, 89, 90, 100, 101, 103, 110, 120, 121}
 )
@@ -108,5 +108,7 @@ def _tagged(name: str) -> int | None:
 
 
 def _dtype(name: str) -> str | None:
+    if _TF32.search(name):  # beside the f32 that its operands are kept in
+        return "tf32"
     match = _DTYPE.search(name)
     return match.lastgroup if match else None

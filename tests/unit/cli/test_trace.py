@@ -106,6 +106,37 @@ def test_the_capability_can_be_given(trace):
     assert "newer ones exist" in notes["older_generation"]
 
 
+CK = "void ck_tile::kentry<256, ck_tile::FmhaFwdKernel<x>>"
+
+
+@pytest.mark.parametrize("kernel", ["_attn_fwd", "_flash_attn_fwd_kernel", CK])
+def test_one_kernel_by_its_name_makes_no_nvidia_card_one_of_amd(trace, kernel):
+    rows = row(FMHA, 0, 60), row(kernel, 60, 40)
+    body, notes = report(trace(*rows))
+    assert body["device"]["capability"] == "12.0"
+    assert "sm80 kernels on sm_120: 60.0%" in notes["older_generation"]
+    unnamed = trace(*rows, devices=[])
+    assert ("generation_not_applicable" in report(unnamed)[1]) is (kernel == CK)
+    body, notes = report("--capability", "12.0", unnamed)
+    assert body["device"]["capability"] == "12.0"
+    assert "sm80 kernels on sm_120: 60.0%" in notes["older_generation"]
+
+
+def test_a_card_that_is_named_as_amds_has_no_capability_whatever_is_given(trace):
+    card = {"id": 0, "name": "AMD Instinct MI300X", "computeMajor": 9, "computeMinor": 4}
+    _, notes = report("--capability", "9.4", trace(row(CK, 0, 60), devices=[card]))
+    assert "generation_not_applicable" in notes
+
+
+@pytest.mark.parametrize("kernel", ["_attn_fwd", CK])
+def test_a_table_takes_the_capability_that_is_given_whatever_its_names(tmp_path, kernel):
+    log = averages(tmp_path / "log", (FMHA, "9.000s", "30"), (kernel, "1.000s", "3"), total="19s")
+    assert ("generation_not_applicable" in report(log)[1]) is (kernel == CK)
+    body, notes = report("--capability", "12.0", log)
+    assert body["device"]["capability"] == "12.0"
+    assert "sm80 kernels on sm_120" in notes["older_generation"]
+
+
 def test_closure_is_flagged_above_its_whole_and_below_its_limit(trace):
     path = trace(row(GEMM, 0, 100), row(FMHA, 0, 90, 20))
     assert "sum_over_wall" in report("--wall", "100e-6", path)[1]

@@ -96,6 +96,36 @@ def test_names_tell_class_family_and_generation(name, kind, family, generation, 
     assert (found.generation, found.generation_from) == (generation, source)
 
 
+@pytest.mark.parametrize(
+    ("name", "generation"),
+    [
+        ("_attn_fwd", None),
+        ("_flash_attn_fwd_kernel", None),
+        ("parallel_attn_bwd_kernel_dq", None),
+        ("void cutlass::device_kernel<cutlass::fmha::kernel::Sm100FmhaFwdKernelTma<x>>(y)", 100),
+        ("void cutlass::device_kernel<cutlass::fmha::kernel::Sm90FmhaBwdKernel<x>>(y)", 90),
+    ],
+)
+def test_an_attention_that_several_write_is_of_no_vendor(name, generation):
+    found = named(name)
+    assert (found.kind, found.amd) == (KernelClass.ATTENTION, False)
+    assert found.generation == generation
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Cijk_Alik_Bljk_SB",
+        "fmha_fwd_hd128_bf16_causal",
+        "_ZN7ck_tile6kentryILi1ENS_13FmhaFwdKernelIx",
+        "void ck_tile::kentry<256, ck_tile::FmhaBwdDQDKDVKernel<x>>",
+        "aiter::FmhaFwdV3Kernel",
+    ],
+)
+def test_amds_own_libraries_are_known_by_name(name):
+    assert named(name).amd
+
+
 def test_a_name_that_is_cut_gives_no_generation():
     for name in (
         "fmha_cutlassF_bf16_aligned_32x128_gmem_sm8...",
@@ -111,7 +141,28 @@ def test_tier_and_data_type_are_read():
     assert (named(FMHA_B).tier, named(FMHA_B).dtype) == ("k65536", "bf16")
     assert named("fmha_cutlassF_f32_aligned_64x64_rf_sm80").tier == "rf"
     assert named("fmha_cutlassF_f32_aligned_64x64_rf_sm80").dtype == "f32"
-    assert named("sm80_xmma_fprop_implicit_gemm_tf32f32_tf32f32_f32").dtype == "tf32"
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype"),
+    [
+        ("sm80_xmma_fprop_implicit_gemm_tf32f32_tf32f32_f32", "tf32"),
+        ("sm80_xmma_gemm_f32f32_tf32f32_f32_tn_n_tilesize128x128x16_stage4", "tf32"),
+        ("sm90_xmma_gemm_f32f32_tf32f32_f32_nn_n_tilesize64x64x32_cublas", "tf32"),
+        ("cutlass_80_tensorop_s1688tf32gemm_f32_128x64_nt", "tf32"),
+        ("void cutlass::Kernel<cutlass::gemm::Gemm<float, cutlass::tfloat32_t>>", "tf32"),
+        ("sm90_xmma_gemm_f32f32_f32f32_f32_tn", "f32"),
+        ("sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn", "bf16"),
+        ("ampere_fp16_s16816gemm_fp16_128x64_ldg8_f2f_stages_64x4_tn", "f16"),
+        ("turing_fp16_s1688gemm_fp16_128x128_ldg8_f2f_tn", "f16"),
+        ("volta_fp16_s884gemm_fp16_64x64_ldg8_f2f_nn", "f16"),
+        ("volta_fp16_sgemm_fp16_128x64_tn", "f16"),
+        ("ampere_bf16_s16816gemm_bf16_128x64", "bf16"),
+        ("ampere_h16816gemm_128x64_ldg8_stages_64x3_tn", "f16"),
+    ],
+)
+def test_the_type_multiplied_in_is_told_not_the_one_it_comes_from(name, dtype):
+    assert named(name).dtype == dtype
 
 
 @pytest.mark.parametrize(
@@ -160,6 +211,15 @@ def test_an_amd_cards_numbers_are_no_compute_capability():
     device = device_of({"deviceProperties": [MI250]}, ["2"])
     assert device.amd
     assert device.capability is None
+
+
+def test_kernels_decide_whose_card_it_is_only_where_it_has_no_name():
+    unnamed = {"id": 1, "computeMajor": 9, "computeMinor": 0}
+    told = device_of({"deviceProperties": [OTHER]}, ["1"], amd_names=True)
+    assert (told.amd, told.capability) == (False, 90)
+    assert device_of({"deviceProperties": [unnamed]}, ["1"], amd_names=True).capability is None
+    assert device_of({}, ["1"], amd_names=True).amd
+    assert device_of({"deviceProperties": [unnamed]}, ["1"]).capability == 90
 
 
 @pytest.mark.parametrize(
