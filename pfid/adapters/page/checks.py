@@ -40,19 +40,17 @@ def families(
 ) -> Iterator[Family]:
     """Verdicts about the exported runs, the GPUs and the box."""
     gates = gate_states(snapshot.gates)
-    applying = (
-        verdict
-        for verdict in snapshot.verdicts
-        if verdict.synthetic is synthetic and _shown(verdict, exported, gates)
-    )
     failing, unknown, reason = Family(FAILING), Family(UNKNOWN), Family(REASON)
-    said = _folded(applying, cache, gates)
-    failing.add_all(("", labels, 1 if what is Outcome.FAIL else 0) for labels, what, _ in said)
-    unknown.add_all(("", labels, 1 if what is Outcome.UNKNOWN else 0) for labels, what, _ in said)
+    of_kind = [verdict for verdict in snapshot.verdicts if verdict.synthetic is synthetic]
+    said = _folded(of_kind, exported, cache, gates)
+    failing.add_all([("", labels, 1 if what is Outcome.FAIL else 0) for labels, what, _ in said])
+    unknown.add_all([("", labels, 1 if what is Outcome.UNKNOWN else 0) for labels, what, _ in said])
     reason.add_all(
-        ("", labels.wider(reason=untrusted(why)), 1)
-        for labels, what, why in said
-        if what is not Outcome.PASS
+        [
+            ("", labels.with_one("reason", untrusted(why)), 1)
+            for labels, what, why in said
+            if what is not Outcome.PASS
+        ]
     )
     yield from (failing, unknown, reason)
 
@@ -73,31 +71,37 @@ def costs(snapshot: Snapshot) -> Iterator[Family]:
 
 
 def _folded(
-    verdicts: Iterable[VerdictView], cache: LabelCache, gates: Mapping[str, GateState]
+    verdicts: Iterable[VerdictView],
+    exported: frozenset[str],
+    cache: LabelCache,
+    gates: Mapping[str, GateState],
 ) -> Collection[tuple[Labels, Outcome, str]]:
-    """One answer a series: verdicts that share their labels are combined, the worst wins."""
+    """One answer a series: verdicts that share their labels are combined, the worst wins.
+
+    In one loop and with few calls: it sees every verdict there is, on each page.
+    """
     found: dict[str, tuple[Labels, Outcome, str]] = {}
     for verdict in verdicts:
-        labels = _labels(verdict, cache)
-        said = believed(verdict, gates)
+        gate = gates.get(verdict.check, GateState.PROVEN)
+        if verdict.outcome is Outcome.NOT_APPLICABLE or gate is GateState.DISABLED:
+            continue
+        labels = _labels(verdict, exported, cache) if verdict.stage == WATCH else None
+        if labels is None:
+            continue
+        said = verdict
+        if gate is not GateState.PROVEN or not verdict.counts:
+            said = believed(verdict, gates)
         earlier = found.get(labels.text)
         if earlier is None or worst((earlier[1], said.outcome)) is not earlier[1]:
             found[labels.text] = (labels, said.outcome, said.reason)
     return found.values()
 
 
-def _shown(verdict: VerdictView, exported: frozenset[str], gates: Mapping[str, GateState]) -> bool:
-    """Whether the verdict applies and what it is about stands on the page."""
-    if verdict.stage != WATCH or gates.get(verdict.check) is GateState.DISABLED:
-        return False
-    if verdict.outcome is Outcome.NOT_APPLICABLE:
-        return False
-    return verdict.entity.kind is not EntityKind.RUN or verdict.entity.id in exported
-
-
-def _labels(verdict: VerdictView, cache: LabelCache) -> Labels:
-    if verdict.entity.kind is EntityKind.RUN:
-        return cache.of(verdict.entity.id).check(verdict.check)
-    if verdict.entity.kind is EntityKind.GPU:
-        return shared(check=verdict.check, uuid=untrusted(verdict.entity.id))
+def _labels(verdict: VerdictView, exported: frozenset[str], cache: LabelCache) -> Labels | None:
+    """Of its series; None for a run that does not stand on the page."""
+    about = verdict.entity
+    if about.kind is EntityKind.RUN:
+        return cache.of(about.id).check(verdict.check) if about.id in exported else None
+    if about.kind is EntityKind.GPU:
+        return shared(check=verdict.check, uuid=untrusted(about.id))
     return shared(check=verdict.check)

@@ -44,6 +44,11 @@ class Labels:
             self._wider[known] = Labels(**self.pairs, **more)
         return self._wider[known]
 
+    def with_one(self, name: str, value: str) -> "Labels":
+        """The same for one label more, without a mapping on the way: for what stands often."""
+        found = self._wider.get((name, value))
+        return self.wider(**{name: value}) if found is None else found
+
 
 NO_LABELS: Final = Labels()
 shared = lru_cache(maxsize=2_048)(Labels)

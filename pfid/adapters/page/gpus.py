@@ -175,7 +175,7 @@ def _figures(fresh: list[tuple[Labels, GpuSample]]) -> Iterator[Family]:
         if last.throttle is not None:
             for reason in THROTTLE_REASONS:
                 active = 1 if reason in last.throttle else 0
-                throttle.add(active, labels.wider(reason=reason))
+                throttle.add(active, labels.with_one("reason", reason))
     yield from (source, throttle)
 
 

@@ -64,7 +64,7 @@ def families(views: Sequence[RunView], cache: LabelCache, *, fresh: bool) -> Ite
     for view, labels in known:
         info.add(1, labels.info or labels.learn(_info(view.run)))
         state.add_all(
-            ("", of_state, 1 if view.state is value else 0) for value, of_state in labels.states
+            [("", of_state, 1 if view.state is value else 0) for value, of_state in labels.states]
         )
         world.add_known(view.run.world_size, labels.run)
     yield from (info, state, world)

@@ -38,8 +38,10 @@ class Bounds:
 
 def select(snapshot: Snapshot, bounds: Bounds, *, synthetic: bool) -> Selection:
     """Choose the runs of one kind, real or made by a self-test."""
+    present = tuple(_present(snapshot, bounds, synthetic=synthetic))
+    if len(present) <= bounds.exported_runs_max:  # whose turn it is matters to nobody
+        return Selection(exported=tuple(sorted(present, key=_started)), dropped=())
     failing = _failing_since_s(snapshot, synthetic=synthetic)
-    present = _present(snapshot, bounds, synthetic=synthetic)
     due = sorted(present, key=lambda view: _rank(view, failing))
     kept, dropped = due[: bounds.exported_runs_max], due[bounds.exported_runs_max :]
     return Selection(exported=tuple(sorted(kept, key=_started)), dropped=tuple(dropped))

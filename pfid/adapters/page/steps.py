@@ -80,7 +80,7 @@ def _add_histogram(family: Family, histogram: StepHistogram, labels: RunLabels) 
     """
     running = list(accumulate(histogram.counts))
     family.add_all(
-        ("_bucket", bucket, n) for bucket, n in zip(labels.buckets, running, strict=True)
+        [("_bucket", bucket, n) for bucket, n in zip(labels.buckets, running, strict=True)]
     )
     family.add(running[-1], labels.run, "_count")
     family.add(histogram.sum_s, labels.run, "_sum")
