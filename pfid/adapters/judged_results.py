@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from pfid.domain.errors import StateError
+from pfid.domain.errors import StateError, why
 from pfid.domain.names import slug
 from pfid.spec.ports.results import PreviousResult
 
@@ -34,7 +34,7 @@ def newest_other(state: Path, name: str, digest: str) -> PreviousResult | None:
         try:
             found = _read(path)
         except (OSError, ValueError, msgspec.DecodeError) as error:
-            unread.append(f"{path}: {error}")
+            unread.append(f"{path}: {why(error)}")
             continue
         if found.name == name and found.digest != digest:
             return found

@@ -7,6 +7,7 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 from pfid.adapters.committed_files import CommittedFiles, CommitUnreadableError
+from pfid.domain.errors import why
 
 FILE_MAX_BYTES: Final = 1 << 20
 FILES_MAX: Final = 10_000
@@ -42,7 +43,7 @@ def texts_lying(source: Path, words: Sequence[str], problems: list[str]) -> Iter
                 continue
             text = file.read_text(encoding="utf-8", errors="replace")
         except OSError as error:
-            problems.append(f"{file}: cannot be read: {error}")
+            problems.append(f"{file}: cannot be read: {why(error)}")
             continue
         if any(word in text.lower() for word in words):
             yield SourceText(where=str(file), suffix=file.suffix, text=text)

@@ -128,8 +128,12 @@ def _go(action: str, plan: "Plan", root: Path, *, apply: bool, as_json: bool) ->
         carry_out(plan, root)
     if as_json:
         emit_json(_shape(action, plan, applied=done))
-    else:
+    elif not plan.problems:
         _tell(plan, applied=done)
+    elif not apply and plan.instead is not None:
+        note("what is in the way stands below; without it this would be done:")
+        for step in _steps(plan.instead):
+            say(step)
     for problem in plan.problems:
         error(problem)
     sys.exit(Exit.USAGE if plan.problems else Exit.OK)
@@ -140,7 +144,7 @@ def _shape(action: str, plan: "Plan", *, applied: bool) -> dict[str, object]:
         "action": action,
         "applied": applied,
         "files": [{"path": f.path, "state": f.state} for f in plan.files],
-        "steps": _steps(plan),
+        "steps": _steps(plan if plan.instead is None else plan.instead),
         "problems": plan.problems,
         "notes": plan.notes,
     }
@@ -156,8 +160,6 @@ def _steps(plan: "Plan") -> list[str]:
 
 
 def _tell(plan: "Plan", *, applied: bool) -> None:
-    if plan.problems:
-        return
     if plan.nothing:
         say("nothing to do")
     for step in _steps(plan):

@@ -13,6 +13,7 @@ from pfid.cli.log_files import BLOCK_BYTES, LogFile, open_log
 from pfid.cli.output import emit_json, error, table
 from pfid.cli.steps_inside import inside_report
 from pfid.cli.steps_report import COLUMNS, LogReport, note_row, report_of, segment_row
+from pfid.domain.errors import why
 from pfid.formats.dialects.json_lines import FIELDS
 from pfid.formats.linear_regex import PatternError
 from pfid.formats.log_stream import LogParser
@@ -64,7 +65,7 @@ def command(
             reports.append(_read(name, parser))
         except (OSError, EOFError) as problem:
             unread += 1
-            error(f"{name}: cannot be read ({problem}); is it the right path, and readable?")
+            error(f"{name}: cannot be read ({why(problem)}); is it the right path, and readable?")
     _print_json(reports) if as_json else _print_tables(reports)
     sys.exit(_status(reports, unread))
 

@@ -5,6 +5,11 @@ class PfidError(Exception):
     """Root of pfid's errors; the message says what, where and what to do."""
 
 
+def why(error: BaseException) -> str:
+    """What an exception says; of the system's, without its number and the file it names again."""
+    return getattr(error, "strerror", None) or str(error)
+
+
 class ConfigError(PfidError):
     """The configuration cannot be used; ``problems`` holds every one found, not the first."""
 

@@ -75,6 +75,7 @@ class Plan:
         problems: what is in the way, each with what to do.
         files: every file and how it stands now.
         notes: what is left as it is, and how it would be changed.
+        instead: what would be done were nothing in the way; None where nothing is.
     """
 
     before: tuple[tuple[str, ...], ...] = ()
@@ -84,6 +85,7 @@ class Plan:
     problems: tuple[str, ...] = ()
     files: tuple[Placed, ...] = ()
     notes: tuple[str, ...] = ()
+    instead: "Plan | None" = None
 
     @property
     def nothing(self) -> bool:
@@ -151,15 +153,14 @@ def plan_install(
         *(f"{p} is not pfid's own file; move it away, or leave the service to it" for p in foreign),
     )
     write = tuple(f for f in chosen if f.state in {FileState.ABSENT, FileState.OUTDATED})
-    if problems:
-        return Plan(problems=problems, files=files)
     after = tuple(_after_install(wish, machine, changed=bool(write)))
-    return Plan(
+    plan = Plan(
         write=write,
         after=after,
         files=files,
         notes=tuple(_notes(wish, machine, changed=bool(write))),
     )
+    return Plan(problems=problems, files=files, instead=plan) if problems else plan
 
 
 def _unreachable(wish: Wish, machine: Machine) -> Iterator[str]:

@@ -138,3 +138,8 @@ def test_something_in_the_way_exits_2_and_does_nothing(tmp_path, monkeypatch):
     assert done.exit_code == 2
     assert "ProtectHome" in done.stderr
     assert not list(tmp_path.iterdir())
+    assert f"write {UNIT}" not in done.stdout
+    shown = CliRunner().invoke(main, [*command[:2], *command[3:]])
+    assert (shown.exit_code, "ProtectHome" in shown.stderr) == (2, True)
+    assert f"write {UNIT}" in shown.stdout, "what would be done is to be seen before it can be"
+    assert not list(tmp_path.iterdir())

@@ -13,7 +13,7 @@ from pfid.adapters.result_files import Reader
 from pfid.adapters.result_places import files_of
 from pfid.bootstrap.judge.arms import read_arms
 from pfid.config.gates import FILE_NAME, GateSpec, Records, loads_gates
-from pfid.domain.errors import ConfigError
+from pfid.domain.errors import ConfigError, why
 from pfid.formats.results.guess import Guess, guessed
 from pfid.formats.results.problems import ResultFileError
 from pfid.formats.toml_text import quoted
@@ -135,7 +135,7 @@ def _objects(path: Path) -> list[dict[str, Any]]:
                 found += [value] if isinstance(value, dict) else []
     except (OSError, EOFError, ValueError, RecursionError) as error:
         if not found:
-            raise ResultFileError(f"{path}: cannot be read: {error}") from error
+            raise ResultFileError(f"{path}: cannot be read: {why(error)}") from error
     return found
 
 

@@ -14,7 +14,7 @@ from pfid.adapters.run_records import RunRecords
 from pfid.analysis.launch_windows import LaunchWindows
 from pfid.cli.log_files import BLOCK_BYTES, open_log
 from pfid.config.paths import steps_dir, user_state_dir
-from pfid.domain.errors import PfidError
+from pfid.domain.errors import PfidError, why
 from pfid.domain.step import Phase, StepEvent
 from pfid.formats.log_stream import LogParser
 from pfid.formats.steps_file import StepsFileParser
@@ -94,7 +94,7 @@ def step_times(logs: Sequence[Text]) -> tuple[tuple[float, ...], tuple[str, ...]
             events += _of(text)
         except (OSError, EOFError) as problem:
             problems.append(
-                f"{text.path}: cannot be read ({problem}); only the last steps are shown"
+                f"{text.path}: cannot be read ({why(problem)}); only the last steps are shown"
             )
     return _after_the_first(events), tuple(problems)
 

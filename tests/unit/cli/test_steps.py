@@ -148,6 +148,8 @@ def test_a_log_that_cannot_be_read_is_named_and_the_others_are_shown(tmp_path: P
     result = run("--json", tmp_path / "missing.log", tmp_path, tmp_path / "torn.gz", log)
     assert result.exit_code == 3
     assert result.stderr.count("cannot be read") == 3
+    assert result.stderr.count("missing.log") == 1
+    assert "missing.log: cannot be read (No such file or directory); is it" in result.stderr
     assert len(json.loads(result.stdout)["segments"]) == 1
 
 

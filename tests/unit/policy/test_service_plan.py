@@ -132,6 +132,16 @@ def test_a_python_the_unit_does_not_see_is_refused_by_name(place, line):
     assert plan.nothing
 
 
+def test_what_is_in_the_way_does_not_hide_what_would_be_done():
+    hidden = Interpreter(executable="/opt/pfid/bin/python", reads=("/tmp/venv",))
+    plan = install(NOTHING, interpreter=hidden)
+    free = install(NOTHING)
+    assert free.instead is None
+    assert [f.path for f in plan.instead.write] == [f.path for f in free.write]
+    assert plan.instead.after == free.after
+    assert plan.nothing
+
+
 def test_a_place_that_only_begins_like_a_hidden_one_is_fine():
     fine = Interpreter(executable="/homes/pfid/python", reads=("/tmpfs/x", "/rooted"))
     assert not install(NOTHING, interpreter=fine).problems
