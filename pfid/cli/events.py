@@ -3,7 +3,7 @@
 import contextlib
 import time
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import click
 
@@ -38,11 +38,11 @@ def command(ctx: click.Context, follow: bool, as_json: bool, run: str | None, li
     found = gathered(everything=True)
     if not found.sources:
         nobody(found)
-        ctx.exit(Exit.UNKNOWN)
+        _leave(ctx, Exit.UNKNOWN, as_json=as_json and not follow)
     try:
         run_id = None if run is None else look_up(found, run).view.run.run_id
     except RunChoiceError as problem:
-        ctx.exit(not_chosen(found, run or "", problem))
+        _leave(ctx, not_chosen(found, run or "", problem), as_json=as_json and not follow)
     listening = Listening(run_id=run_id)
     newest = merged(listening.hear(found))[-limit:]
     if follow:
@@ -57,6 +57,13 @@ def command(ctx: click.Context, follow: bool, as_json: bool, run: str | None, li
         note(f"{name} could not be heard: {why}")
     if listening.problems or found.problems:
         ctx.exit(Exit.UNKNOWN)
+
+
+def _leave(ctx: click.Context, code: Exit, *, as_json: bool) -> NoReturn:
+    """End with nothing to tell; whoever reads JSON gets its one object all the same."""
+    if as_json:
+        emit_json({"events": [], "last_ids": {}})
+    ctx.exit(code)
 
 
 def _follow(found: Gathered, listening: Listening, *, as_json: bool) -> None:

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Final
+from typing import Final, NoReturn
 
 import click
 
@@ -44,11 +44,11 @@ def command(ctx: click.Context, run: str, as_json: bool) -> None:
     found = gathered(everything=True)
     if not found.sources:
         nobody(found)
-        ctx.exit(Exit.UNKNOWN)
+        _leave(ctx, Exit.UNKNOWN, as_json=as_json)
     try:
         details = look_up(found, run)
     except RunChoiceError as problem:
-        ctx.exit(not_chosen(found, run, problem))
+        _leave(ctx, not_chosen(found, run, problem), as_json=as_json)
     states = gate_states(g for source in found.sources for g in source.snapshot.gates)
     details = replace(details, verdicts=tuple(believed(v, states) for v in details.verdicts))
     gpus = _gpus(found, details)
@@ -57,6 +57,20 @@ def command(ctx: click.Context, run: str, as_json: bool) -> None:
     else:
         _print(details, gpus or ())
     ctx.exit(EXITS[comes_to(counting(details.verdicts, (details.view,)))])
+
+
+def _leave(ctx: click.Context, code: Exit, *, as_json: bool) -> NoReturn:
+    """End without a run; whoever reads JSON gets its one object all the same."""
+    if as_json:
+        nothing: dict[str, object] = {
+            "run": None,
+            "gpus": None,
+            "stop": None,
+            "events": [],
+            "evidence": None,
+        }
+        emit_json({**nothing, **verdicts_json(())})
+    ctx.exit(code)
 
 
 def _gpus(found: Gathered, details: RunDetails) -> tuple[GpuView, ...] | None:
@@ -128,7 +142,7 @@ def _step_facts(view: RunView) -> Iterable[tuple[str, str]]:
         yield "step seconds", f"n={s.n} min={s.min_s:.4g} {ranks} max={s.max_s:.4g}{clock}"
         if s.first_s is not None:
             yield "first step", f"{s.first_s:.4g} s, not counted above"
-        yield from not_covered(s)
+        yield from not_covered(view)
     if view.optimizers:
         yield "steps of", f"{', '.join(view.optimizers)} (reported from inside)"
     if view.files_left_out:

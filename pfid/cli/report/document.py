@@ -126,7 +126,7 @@ def _step_facts(view: RunView) -> Iterator[tuple[str, Child]]:
         yield "90th, 99th percentile", f"{s.p90_s:.4g} s, {s.p99_s:.4g} s"
         yield "fastest, slowest", f"{s.min_s:.4g} s, {s.max_s:.4g} s"
         yield "first step", "not timed" if s.first_s is None else f"{s.first_s:.4g} s"
-        yield from not_covered(s)
+        yield from not_covered(view)
     if view.optimizers:
         yield "steps of", text(f"{', '.join(view.optimizers)} (reported from inside)", 200)
     for name, said in achieved_facts(view.achieved):

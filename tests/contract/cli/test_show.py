@@ -77,8 +77,9 @@ def test_steps_that_the_distribution_does_not_speak_of_are_said(
         interval_steps=interval_steps,
         other_steps=149,
     )
-    daemon.snapshot = make.snapshot(runs=[make.run(steps_total=218, summary=summary)])
+    daemon.snapshot = make.snapshot(runs=[make.run(steps_total=228, summary=summary)])
     shown = " ".join(pfid("show", "train")[1].split())
+    assert ("not timed 10 steps" in shown) is (interval_steps == 1)
     assert all(part in shown for part in said)
 
 
@@ -91,6 +92,20 @@ def test_a_beginning_of_several_is_refused_with_their_names(busy, pfid):
     code, out, err = pfid("show", "train-")
     assert (code, out) == (2, "")
     assert "train-0001, train-0002" in err
+
+
+@pytest.mark.parametrize("somebody", [True, False])
+def test_json_of_a_run_that_is_not_there_is_one_object_all_the_same(
+    make, pfid_json, documented, request, somebody
+):
+    if somebody:
+        request.getfixturevalue("daemon").snapshot = make.snapshot(runs=[make.run()])
+    code, printed = pfid_json("show", "nothing-like-it")
+    assert (code, printed["run"]) == (2 if somebody else 3, None)
+    assert printed.keys() - {"schema"} == documented("`pfid show`")
+    code, printed = pfid_json("events", "--run", "nothing-like-it")
+    assert (code, printed["events"]) == (2 if somebody else 3, [])
+    assert printed.keys() - {"schema"} == documented("`pfid events`")
 
 
 def test_who_stopped_a_run_is_still_told_by_what_its_engine_left(left_behind, make, pfid_json):
