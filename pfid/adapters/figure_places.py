@@ -101,9 +101,11 @@ class Reader:
         return not text.isascii() or line.startswith(OMITTED) or self.look.has_digits(text)
 
     def _is_told(self, line: str, below: bytes) -> bool:
+        if not below:
+            return not line.isascii() or self.look.may_hold(line.encode(), line.encode())
         under = below.decode(errors="replace")[:BELOW_CHARS]
-        text = f"{line}\n{joined_lines(line, under)}" if under else line
-        return not text.isascii() or self.look.is_told(text.encode())
+        here, told = f"{line}\n{under}", f"{line}\n{joined_lines(line, under)}"
+        return not here.isascii() or self.look.may_hold(here.encode(), told.encode())
 
     def _first(self, path: str) -> str:
         """The first line of a file."""

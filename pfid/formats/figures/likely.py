@@ -33,31 +33,29 @@ class LineLook:
     def __init__(self, wanted: Sequence[Wanted]) -> None:
         """Take what is looked for."""
         bare = [one for one in wanted if hint_of(one) is None]
-        hinted = [one for one in wanted if hint_of(one) is not None]
         self._digits = _digits_of_all(tuple(wanted))
         self._bare = _digits_of_all(tuple(bare)) if bare else None
         self._all_told = bool(bare) and self._bare is None
-        self._hints = list({hint for one in hinted if (hint := hint_of(one)) is not None})
+        self._looks = list(dict.fromkeys((_digits_of(one), hint_of(one)) for one in wanted))
         self._wanted = wanted
 
     def has_digits(self, text: bytes) -> bool:
         """Whether the digits of a figure may stand in it."""
         return self._digits is None or self._digits.search(text) is not None
 
-    def is_told(self, text: bytes) -> bool:
-        """Whether it may hold what says that digits are a figure."""
-        return (
-            self._all_told
-            or any(mark in text for mark in _MARKS)
-            or any(hint.search(text) is not None for hint in self._hints)
-            or (self._bare is not None and self._bare.search(text) is not None)
+    def may_hold(self, digits_in: bytes, told_in: bytes) -> bool:
+        """Whether a text may hold the digits of a figure, and another what says that they are."""
+        return any(mark in told_in for mark in _MARKS) or any(
+            _is_in(digits, digits_in) and _is_in(hint, told_in) for digits, hint in self._looks
         )
 
     def tells_over(self, header: str) -> bool:
         """Whether the header of a table may say what the numbers below it are."""
+        plain = header.encode()
         return (
-            not header.isascii()
-            or self.is_told(header.encode())
+            not plain.isascii()
+            or any(mark in plain for mark in _MARKS)
+            or any(hint is not None and _is_in(hint, plain) for _, hint in self._looks)
             or any(_over(one, header) for one in self._wanted)
         )
 
@@ -77,10 +75,19 @@ class LineLook:
         if self._all_told:
             yield from rows.split(b"\n")
             return
-        looks = [compile_bytes(_ROW_MARKS + b"|" + also), *self._hints]
-        looks += [self._bare] if self._bare is not None else []
-        for begin, end in sorted({row for look in looks for row in _rows_with(look, rows)}):
+        kept = set(_rows_with(compile_bytes(_ROW_MARKS + b"|" + also), rows))
+        if self._bare is not None:
+            kept.update(_rows_with(self._bare, rows))
+        for digits, hint in self._looks:
+            if hint is not None:
+                told = _rows_with(hint, rows)
+                kept.update(at for at in told if _is_in(digits, rows[slice(*at)]))
+        for begin, end in sorted(kept):
             yield rows[begin:end]
+
+
+def _is_in(look: Pattern | None, text: bytes) -> bool:
+    return look is None or look.search(text) is not None
 
 
 def _rows_with(look: Pattern, rows: bytes) -> Iterator[tuple[int, int]]:
