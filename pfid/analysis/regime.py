@@ -12,6 +12,8 @@ from typing import Final
 from pfid.analysis.scaling import Closure, ScalingFit, Timing, best_of
 
 LAUNCH_BOUND_RATIO_MAX: Final = 1.5
+LAUNCH_BOUND_RATIO_MIN: Final = 1 / LAUNCH_BOUND_RATIO_MAX
+"""Launch-bound is about once the time; a step that gets that much faster shows something else."""
 LINEAR_RATIO_MIN: Final = 3.4
 LINEAR_RATIO_MAX: Final = 4.6
 QUADRATIC_RATIO_MIN: Final = 12.0
@@ -75,7 +77,9 @@ class RegimeReading:
 
 
 def of_ratio(ratio: float) -> Regime:
-    """Regime of one t(4w)/t(w); between the named bands it is mixed."""
+    """Regime of one t(4w)/t(w): mixed between the named bands, none where the time falls."""
+    if ratio < LAUNCH_BOUND_RATIO_MIN:
+        return Regime.NONE
     if ratio <= LAUNCH_BOUND_RATIO_MAX:
         return Regime.LAUNCH_BOUND
     if ratio >= QUADRATIC_RATIO_MIN:
@@ -94,7 +98,8 @@ def read_regime(timings: Sequence[Timing], fit: ScalingFit) -> RegimeReading:
     """
     seen, computed = observed_ratios(timings), fitted_ratios(timings, fit)
     observed, fitted = _common(seen), _common(computed)
-    flat = observed is Regime.LAUNCH_BOUND and fit.closure is not Closure.UNDETERMINED
+    flat = observed is Regime.LAUNCH_BOUND and _level(timings)
+    flat = flat and fit.closure is not Closure.UNDETERMINED
     named = observed or fitted if flat or fit.closes else None
     regime = named or Regime.NONE
     return RegimeReading(
@@ -103,6 +108,17 @@ def read_regime(timings: Sequence[Timing], fit: ScalingFit) -> RegimeReading:
         fitted=fitted,
         ratios=seen + computed,
         lever=LEVERS[regime],
+    )
+
+
+def _level(timings: Sequence[Timing]) -> bool:
+    """Whether no two widths within a fourfold differ by more than launch-bound ones may."""
+    points = best_of(timings)
+    return all(
+        LAUNCH_BOUND_RATIO_MIN <= wider.seconds / point.seconds <= LAUNCH_BOUND_RATIO_MAX
+        for point in points
+        for wider in points
+        if point.width < wider.width <= 4 * point.width
     )
 
 

@@ -52,6 +52,23 @@ def test_launch_bound_is_named_although_no_two_term_fit_can_close():
     assert "CUDA graphs" in reading.lever
 
 
+@pytest.mark.parametrize(
+    ("times", "regime"),
+    [
+        ((1.0, 0.8, 0.3), Regime.NONE),
+        ((1.0, 0.8, 0.66), Regime.NONE),
+        ((1.0, 0.9, 0.67), Regime.LAUNCH_BOUND),
+        ((1.0, 1.51, 1.0), Regime.NONE),
+        ((1.0, 0.66, 1.0), Regime.NONE),
+        ((1.0, 1.49, 1.0), Regime.LAUNCH_BOUND),
+    ],
+)
+def test_a_step_that_gets_faster_or_leaps_is_not_bound_by_launches(times, regime):
+    reading = read(list(zip((512, 1_024, 2_048), times, strict=True)))
+    assert reading.regime is regime
+    assert ("CUDA graphs" in reading.lever) is (regime is Regime.LAUNCH_BOUND)
+
+
 @pytest.mark.parametrize("last_s", [1.02, 4.0, 16.0])
 def test_two_widths_are_too_few_for_any_regime(last_s):
     reading = read([(512, 1.00), (2_048, last_s)])

@@ -83,6 +83,12 @@ def test_a_launch_bound_step_is_named_with_its_lever():
     assert "CUDA graphs" in found["lever"]
 
 
+def test_a_step_that_gets_faster_with_its_width_has_no_regime():
+    found = fitted("--points", "512:1.0,1024:0.8,2048:0.3", code=3)
+    assert (found["regime"], found["regime_observed"]) == ("none", "none")
+    assert "negative" in found["reason"]
+
+
 def test_repeats_give_an_uncertainty():
     jittered = curve(512, 2_048, 8_192) + ",8192:11.7,2048:1.79"
     found = fitted("--points", jittered)
