@@ -34,6 +34,8 @@ from pfid.wire.record import RecordedEnd, RecordedLog, RunRecord
 
 _WORTH_SAYING: Final = frozenset({"dubious_ownership", "git_hung", "git_failed"})
 OBSERVATIONS: Final = "observations.jsonl"
+FILES_SAID: Final = 5
+"""Declared files without a digest that are named at the terminal; the manifest names all."""
 
 
 class LaunchProvenance:
@@ -146,11 +148,18 @@ class LaunchProvenance:
             return ()
         from pfid.adapters.content_digest import Declared, DigestCache, digest_all
 
-        return digest_all(
+        found = digest_all(
             [Declared(role=role, path=path) for role, path in wanted],
             self._say,
             DigestCache(self._cache_file),
         )
+        without = [one for one in found if one.problem is not None]
+        for one in without[:FILES_SAID]:
+            problem = (one.problem or "").replace("_", " ")
+            self._say(f"provenance: {one.path} has no digest ({problem})")
+        if len(without) > FILES_SAID:
+            self._say(f"provenance: and {len(without) - FILES_SAID} more have none")
+        return found
 
 
 def _command(request: LaunchRequest, also: Sequence[str]) -> CommandIdentity:

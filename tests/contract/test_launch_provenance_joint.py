@@ -19,6 +19,7 @@ def launch(tmp_path):
     """Sample a launch of a command, in a folder that is no repository."""
     said = []
     (tmp_path / "run").mkdir()
+    (tmp_path / "preflight.toml").write_text("")
 
     def sample(*argv, table=None, python="", **environ):
         declared = Declarations(
@@ -85,6 +86,17 @@ def test_a_digest_is_kept_only_where_the_spec_wants_that(launch, tmp_path, monke
         table = Provenance(datasets=["data"], trust_unchanged=trusted)
         kept = [launch("true", table=table).files[1].cached for _ in range(2)]
         assert kept == [False, trusted]
+
+
+def test_a_declared_file_that_is_not_there_is_said_at_the_launch(launch, tmp_path):
+    """It stood in the manifest alone, and nobody reads that before the run has ended."""
+    (tmp_path / "here.toml").write_text("")
+    table = Provenance(config=["here.toml", "gone.toml"], datasets=[f"no{n}" for n in range(9)])
+    found = launch("true", table=table)
+    assert sum(one.problem == "missing" for one in found.files) == 10
+    assert launch.said[0] == f"provenance: {tmp_path}/gone.toml has no digest (missing)"
+    assert launch.said[5:] == ["provenance: and 5 more have none"]
+    assert not any("here.toml" in line for line in launch.said)
 
 
 def test_a_refused_launch_leaves_no_question_behind(launch, script, tmp_path):
