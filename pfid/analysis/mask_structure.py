@@ -256,8 +256,10 @@ def mask_notes(report: MaskReport) -> Iterator[tuple[str, str]]:
     if len(cliff) == 2:
         below, at = sorted(cliff)
         if cliff[below].kind is MaskKind.NONE and cliff[at].kind is MaskKind.TENSOR:
-            said = f"under sdpa a padded width of {at:,} (the window) takes a dense mask although"
-            yield "width_cliff", f"{said} it is plain causal; {below:,} keeps the fast path"
+            said = f"under sdpa a padded width of {at:,} (the window) takes a dense mask"
+            known = report.causal and cliff[at].layer_type not in report.not_judged
+            plain = " although it is plain causal" if known else ""
+            yield "width_cliff", f"{said}{plain}; {below:,} takes none and keeps the fast path"
     copied = [one for one in report.layers or () if _copies(one)]
     if copied:
         one = copied[0]

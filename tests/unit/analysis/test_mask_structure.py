@@ -47,6 +47,21 @@ def test_the_cliff_at_the_windows_width_is_told_only_where_there_is_one():
     assert "width_cliff" not in codes(level)
 
 
+@pytest.mark.parametrize(
+    ("changed", "causal"),
+    [
+        ({}, True),
+        ({"causal": False}, False),
+        ({"not_judged": {SLIDING: "create_bidirectional_sliding_window_mask"}}, False),
+        ({"not_judged": {FULL: "create_bidirectional_mask"}}, True),
+    ],
+)
+def test_a_cliff_is_said_to_be_of_plain_causal_attention_only_where_it_is(changed, causal):
+    notes = dict(mask_notes(replace(healthy(), **changed)))
+    assert ("although it is plain causal;" in notes["width_cliff"]) is causal
+    assert "1,023 takes none and keeps the fast path" in notes["width_cliff"]
+
+
 def test_copied_keys_are_told_only_where_a_mask_makes_the_difference():
     assert "gqa_expanded" in codes(healthy())
     alone = layer(0, FULL, kv_heads=16)
