@@ -247,6 +247,11 @@ class TrackedRun:
         """Whether at least one of its files can be read."""
         return any(s.readable and (s.fd is not None or s.finished) for s in self.streams)
 
+    @property
+    def log_unread(self) -> bool:
+        """Whether a log cannot be read: a step file beside it does not say what stands there."""
+        return any(s.kind is StreamKind.LOG and not s.readable for s in self.streams)
+
     def changed(self) -> None:
         """Note new evidence: checks are to look, readers are to be told."""
         self.version += 1

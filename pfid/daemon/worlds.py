@@ -1,6 +1,6 @@
 """From a run's state to the ports a check reads: frozen facts, nothing that blocks."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pfid.daemon.core import Core
 from pfid.daemon.gpu_worlds import LiveGpus
@@ -111,7 +111,10 @@ class LiveLog:
         """None if there is no log or none can be read."""
         if not self.run.readable:
             return None
-        self.known = self.known or self.run.facts
+        if self.known is None:
+            facts = self.run.facts
+            unread = facts is not None and self.run.log_unread
+            self.known = replace(facts, unread=True) if facts is not None and unread else facts
         return self.known
 
 

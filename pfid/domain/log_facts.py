@@ -70,6 +70,7 @@ class LogFacts:
         markers: known messages.
         losses: the last logged losses, oldest first, at most 64.
         dialects: names of the dialects that matched, most lines first.
+        unread: whether a log of the run cannot be read: what was not found may stand there.
         inside: what the run's own step files say about who writes them; None for a log.
     """
 
@@ -84,4 +85,5 @@ class LogFacts:
     markers: Mapping[Marker, MarkerSeen] = field(default_factory=dict)
     losses: tuple[LossSeen, ...] = ()
     dialects: tuple[str, ...] = ()
+    unread: bool = False
     inside: Inside | None = None

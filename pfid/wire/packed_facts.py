@@ -42,6 +42,7 @@ class _Facts(msgspec.Struct, array_like=True, frozen=True):
     markers: dict[Marker, MarkerSeen]
     losses: tuple[LossSeen, ...]
     dialects: tuple[str, ...]
+    unread: bool
     inside: _Inside | None
 
 

@@ -49,7 +49,7 @@ ANSWERS: Final = Answers(
         "two_writers": (Outcome.FAIL, "two writers share the log, each with its own counter"),
         "log_moved": (Outcome.UNKNOWN, "the log moved and nobody handed over the new one"),
         "nothing_written": (Outcome.UNKNOWN, "the run has not written to its log yet"),
-        "no_log": (Outcome.UNKNOWN, "the run has no log that can be read"),
+        "no_log": (Outcome.UNKNOWN, "the run has no log, or one that cannot be read"),
     }
 )
 
@@ -64,6 +64,7 @@ class Seen:
     writers: int
     moved: bool
     bytes_read: int
+    unread: bool
     resumes: int = reported()
     truncations: int = reported()
 
@@ -79,6 +80,7 @@ def observe(world: World) -> Seen:
         writers=known.writers,
         moved=known.moved,
         bytes_read=known.bytes_read,
+        unread=known.unread,
         resumes=known.resumes,
         truncations=known.truncations,
     )
@@ -91,6 +93,7 @@ def judge(seen: Seen, _limits: NoLimits) -> Verdict:
         ("older_bytes", seen.older_bytes > 0),
         ("two_writers", seen.writers > 1),
         ("counter_went_back", seen.rewinds > 0),
+        ("no_log", seen.unread),
         ("log_moved", seen.moved),
         ("nothing_written", seen.bytes_read == 0),
     )
@@ -119,6 +122,10 @@ def controls(_limits: NoLimits) -> Iterable[Control]:
     yield _control("moved", "log_moved", replace(clean, moved=True))
     yield _control(
         "moved_after_a_rewind", "counter_went_back", replace(clean, moved=True, rewinds=1)
+    )
+    yield _control("unread", "no_log", replace(clean, unread=True))
+    yield _control(
+        "unread_beside_a_second_writer", "two_writers", replace(clean, unread=True, writers=2)
     )
     yield _control("silent", "nothing_written", LogFacts())
     yield _control("no_log", "no_log", None)

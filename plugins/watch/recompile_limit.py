@@ -57,7 +57,7 @@ ANSWERS: Final = Answers(
         "hit_consequence_not_seen": (Outcome.PASS, "a recompile limit was hit at no visible cost"),
         "hit_consequence_seen": (Outcome.FAIL, "a recompile limit was hit and steps became slow"),
         "hit_consequence_unknown": (Outcome.UNKNOWN, "a recompile limit was hit at unknown cost"),
-        "no_log": (Outcome.UNKNOWN, "the run has no log that can be read"),
+        "no_log": (Outcome.UNKNOWN, "the run has no log, or one that cannot be read"),
     }
 )
 NO_HIT: Final = LogFacts(bytes_read=4096)
@@ -71,7 +71,7 @@ class Seen:
     """The hits, and the steps that show what they cost.
 
     Attributes:
-        readable: whether there is a log to look for hits in.
+        readable: whether there is a log to look for hits in, and none that cannot be read.
         hits: genuine warnings.
         hit_step: last step before the first of them.
         steps_before: steps this run made before it.
@@ -98,7 +98,7 @@ def observe(world: World) -> Seen:
     hit_step = min((hit.first_step or 0 for hit in hits), default=0)
     seen, last = (moves.steps_seen, moves.last_index or 0) if moves else (0, 0)
     return Seen(
-        readable=facts is not None,
+        readable=facts is not None and not facts.unread,
         hits=sum(hit.count for hit in hits),
         hit_step=hit_step,
         steps_before=max(0, seen - max(0, last - hit_step)),
@@ -110,10 +110,8 @@ def observe(world: World) -> Seen:
 
 def judge(seen: Seen, limits: SlowLimits) -> Verdict:
     """Say whether a limit was hit; if so, let the step times say what it cost."""
-    if not seen.readable:
-        return ANSWERS.say("no_log")
     if not seen.hits:
-        return ANSWERS.say("no_hit")
+        return ANSWERS.say("no_hit" if seen.readable else "no_log")
     hits: Figures = {"hits": (seen.hits, "1"), "hit_step": (seen.hit_step, "steps")}
     if seen.baseline is None:
         detail = "there is no baseline"
@@ -160,6 +158,7 @@ def controls(limits: SlowLimits) -> Iterable[Control]:
     yield _control("slow_without_a_hit", "no_hit", fallen)
     yield _control("words_in_a_source_listing", "no_hit", fallen, at=0, count=0)
     yield _control("log_gone", "no_log", fallen, log=None)
+    yield _control("log_unread", "no_log", fallen, log=LogFacts(bytes_read=4096, unread=True))
 
 
 def _control(

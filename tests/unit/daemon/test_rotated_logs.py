@@ -544,3 +544,20 @@ def test_an_ended_run_does_not_wait_for_ever_for_a_reader(world):
     for _ in range(80):
         world.turn(seconds=1.0)
     assert world.run.final
+
+
+def test_beside_a_log_that_cannot_be_read_a_step_file_does_not_say_what_stands_in_it(world):
+    (world.folder / "rank.jsonl").touch()
+    request = HandOver(run_id="n-1", roles=[Role.STEPS], logs=[HandedLog()])
+    world.ask(request, world.open("rank.jsonl"))
+    world.read(seconds=10.0)
+    with (world.folder / "rank.jsonl").open("a") as file:
+        file.write('{"step": 1, "seconds": 1.0}\n')
+    world.read(seconds=10.0)
+    log = next(s for s in world.run.streams if s.kind is StreamKind.LOG)
+    broken = Closed(stream=log.number, why=CloseReason.READ_FAILED, detail="EIO")
+    world.turn(ReaderTold(generation=1, report=broken))
+    for _ in range(4):
+        world.read(seconds=10.0)
+    assert world.run.progress.steps_seen == 1
+    assert world.verdict("log_is_one_run") == (Outcome.UNKNOWN, "no_log")
