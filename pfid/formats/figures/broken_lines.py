@@ -4,14 +4,14 @@ import re
 from typing import Final
 
 _BELOW_CHARS: Final = 60
-_ENDS: Final = (
-    r"\d[%\"'*`)]{0,2}[ \t]{0,4}(?:(?:[-\u2013] ?)?(?:to|and|or|bis|und)|[-\u2013\u00b1])?"
-    r"[ \t]{0,4}(?:\\|\*/|-->)?[ \t\r]{0,4}"
+OPEN_TAIL: Final = (
+    "[%\"'*`)]{0,2}[ \t]{0,4}(?:(?:[-\u2013] ?)?(?:to|and|or|bis|und)|[-\u2013\u00b1])?"
+    "[ \t]{0,4}(?:\\\\|\\*/|-->)?[ \t\r]{0,4}"
 )
-"""The end of a line whose last word is a number."""
-OPEN_IN_ASCII: Final = re.sub(r"\\u[0-9a-f]{4}", "", _ENDS).encode() + rb"(?:\n|$)"
-"""The same where a line is ASCII, for the quick engine over many lines."""
-_OPEN: Final = re.compile(rf"{_ENDS}\Z")
+"""What may stand between a line's last word, a number, and its end; for any engine."""
+OPEN_IN_ASCII: Final = b"[0-9]" + OPEN_TAIL.encode("ascii", "ignore") + rb"(?:\n|$)"
+"""The end of a line in ASCII that is a number, for the quick engine over many lines."""
+_OPEN: Final = re.compile(rf"\d{OPEN_TAIL}\Z")
 _OPEN_CHARS: Final = 40
 _CONTINUES: Final = " \t\r\\"
 _COMMENT: Final = re.compile(r"\A[ \t]*(?:#+|//+|/?\*+|--+|;+|%+|>|\"|')*[ \t]*")

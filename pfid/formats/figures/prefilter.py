@@ -9,6 +9,7 @@ from decimal import ROUND_DOWN, Context, Decimal
 from typing import Final
 
 from pfid.formats.durations_written import parts_pattern
+from pfid.formats.figures.broken_lines import OPEN_TAIL
 from pfid.formats.figures.markup import VULGAR, vulgar_value
 from pfid.formats.figures.wanted import Wanted, equal
 from pfid.formats.number_words import MULTIPLIERS, spelled_out
@@ -99,8 +100,8 @@ def _range(one: Wanted, high: float, *, by_line: bool) -> tuple[set[str], set[st
     )
     if not begins or not upper:
         return set(), set(), set()
-    below = "$" if by_line else f"\\n{IN_LINE}{{0,{_BELOW_MAX}}}0*({upper})"
-    behind = f"({_BETWEEN}0*({upper})|{IN_LINE}{{0,{_OPEN_MAX}}}{below})"
+    below = f"{IN_LINE}{{0,{_OPEN_MAX}}}\\n{IN_LINE}{{0,{_BELOW_MAX}}}0*({upper})"
+    behind = f"({_BETWEEN}0*({upper})|{f'{OPEN_TAIL}$' if by_line else below})"
     bare = {f"{digits}[0-9]*{behind}" for digits in _without_a_whole(one, one.low)}
     letters = {f"{sign}{behind}" for sign in _signs(one, one.low)}
     return {f"({'|'.join(sorted(begins))}){behind}"}, bare, letters
