@@ -56,7 +56,8 @@ def outcome(box, run_id: str, check: str):
 
 def steps(box, run_id: str) -> int:
     done = box.pfid("show", run_id, "--json")
-    return json.loads(done.stdout)["run"]["steps"] if done.stdout else 0
+    run = json.loads(done.stdout)["run"] if done.stdout else None
+    return 0 if run is None else run["steps"]
 
 
 def test_a_run_is_registered_watched_and_its_death_told_everywhere(box):
