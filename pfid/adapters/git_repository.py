@@ -71,6 +71,13 @@ class GitRepository:
         listed = self._list("--stage")
         return None if listed is None else tuple(symlinks(listed))
 
+    def submodules(self) -> tuple[str, ...] | None:
+        """Where every submodule of the index lies, checked out or not."""
+        from pfid.formats.git_status import gitlinks
+
+        listed = self._list("--stage")
+        return None if listed is None else tuple(path for path, _ in gitlinks(listed))
+
     def _listed(self, *options: str) -> tuple[str, ...] | None:
         listed = self._list(*options)
         if listed is None:

@@ -16,6 +16,7 @@ from pfid.bootstrap.preflight.hidden_code import (
 )
 from pfid.bootstrap.preflight.imports import imports_of, is_script
 from pfid.bootstrap.preflight.launched_files import launched_files
+from pfid.bootstrap.preflight.listing import listed
 from pfid.bootstrap.preflight.manifest import last_launched
 from pfid.bootstrap.preflight.project import Project
 from pfid.spec.ports.git import CHANGES_MAX
@@ -29,20 +30,19 @@ def tree_facts(project: Project) -> TreeFacts:
     git = project.git
     if git.problem.value or not git.root:
         return TreeFacts(git=git)
-    root, repository = Path(git.root), project.repository
-    listed = (repository.tracked(), repository.links(), repository.ignored())
-    if any(each is None for each in listed):
+    root = Path(git.root)
+    lists = listed(root, project.environ)
+    if lists is None:
         return TreeFacts(git=git, imported=None)
-    tracked, links, ignored = (each or () for each in listed)
-    begun, known = _names_of(_started(project), root), set(tracked)
-    launched = tuple(name for name, inner in begun.items() if not inner and name not in known)
-    untracked = [path for path in untracked_files(root, git.untracked) if path.endswith(".py")]
-    inner = repositories_within(root, git.untracked)
-    outside = places_of_code(root, (*leading_out(root, links, known), *inner))
-    hidden = places_of_code(root, _unrecorded(project, root, ignored))
+    begun, known = _names_of(_started(project), root), set(lists.tracked)
+    launched = tuple(name for name in begun if name not in known)
+    untracked = [path for path in untracked_files(root, lists.untracked) if path.endswith(".py")]
+    inner = repositories_within(root, lists.untracked)
+    outside = places_of_code(root, (*leading_out(root, lists.links, known), *inner))
+    hidden = places_of_code(root, _unrecorded(project, root, lists.ignored))
     looks = bool(untracked or outside or hidden)
-    code = list(_code(root, tracked, tuple(begun))) if looks else []
-    if git.untracked_n > CHANGES_MAX or len(code) > FILES_MAX:
+    code = list(_code(root, lists.tracked, begun)) if looks else []
+    if len(lists.untracked) > CHANGES_MAX or len(code) > FILES_MAX:
         return TreeFacts(git=git, imported=None, launched=launched)
     beside = [path for path in untracked if path not in launched]
     found = imported(root, code, beside, to_the_end=bool(outside or hidden))
@@ -77,21 +77,14 @@ def _started(project: Project) -> tuple[Path, ...]:
     return launched_files(argv, cwd)
 
 
-def _names_of(started: Sequence[Path], root: Path) -> dict[str, bool]:
-    """What is started, as git names it, and whether a repository within this one holds it."""
-    names, top = {}, root.resolve()
+def _names_of(started: Sequence[Path], root: Path) -> tuple[str, ...]:
+    """What is started, as git names it."""
+    names, top = list[str](), root.resolve()
     for path in started:
         itself = path.parent.resolve() / path.name  # a link is tracked as itself
         for real in dict.fromkeys((itself, Path(os.path.realpath(path)))):  # what it leads to, runs
-            name = str(real.relative_to(top)) if real.is_relative_to(top) else str(real)
-            names[name] = _in_submodule(real, top)
-    return names
-
-
-def _in_submodule(path: Path, top: Path) -> bool:
-    """Whether another repository within this one holds it: its own state is looked at apart."""
-    inner = next((p for p in path.parents if (p / ".git").exists()), None)
-    return inner is not None and inner != top and inner.is_relative_to(top)
+            names.append(str(real.relative_to(top)) if real.is_relative_to(top) else str(real))
+    return tuple(dict.fromkeys(names))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

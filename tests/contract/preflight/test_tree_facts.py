@@ -210,16 +210,54 @@ def test_the_specs_command_is_looked_at_where_nothing_is_launched(beside):
     assert facts.launched == ("new.py",)
 
 
-def test_what_a_submodule_holds_is_its_own_repositorys(beside, tmp_path):
+@pytest.fixture
+def library(beside, tmp_path):
+    """A repository with a submodule that tracks one file, imports another and ignores a third."""
     inner = tmp_path / "inner"
     inner.mkdir()
     beside.git("init", "--quiet", str(inner))
-    (inner / "job.py").write_text("")
+    (inner / "job.py").write_text("import patch\n")
+    (inner / ".gitignore").write_text("hidden.py\n")
     for arguments in (("add", "."), ("commit", "--quiet", "-m", "x")):
         beside.git("-C", str(inner), *arguments)
     allowed = ("-c", "protocol.file.allow=always")
     beside.git(*allowed, "submodule", "--quiet", "add", str(inner), "lib")
-    assert launched(beside, "python", "lib/job.py") == ()
+    beside.write("train.py", "from lib import extra, hidden\n")
+    beside.git("commit", "--quiet", "-am", "a library")
+    return beside
+
+
+def test_what_a_submodule_holds_is_its_own_repositorys(library):
+    assert launched(library, "python", "lib/job.py") == ()
+    assert tree_facts(library.project()).imported == ()
+
+
+@pytest.mark.parametrize("name", ["lib/extra.py", "lib/hidden.py", "lib/extra/__init__.py"])
+def test_what_a_submodule_does_not_track_is_in_no_commit(library, name):
+    library.write(name, "")
+    assert launched(library, "python", name) == (name,)
+    facts = tree_facts(library.project())
+    ignored = name == "lib/hidden.py"
+    assert (facts.imported, facts.ignored) == (((), (name,)) if ignored else ((name,), ()))
+
+
+def test_what_a_submodule_imports_of_the_outer_tree_is_looked_at(library):
+    library.write("patch.py", "")
+    assert imported(library) == ("patch.py",)
+
+
+def test_a_submodule_of_a_submodule_is_looked_at(library, tmp_path):
+    allowed = ("-c", "protocol.file.allow=always")
+    folder = str(library.folder / "lib")
+    library.git("-C", folder, *allowed, "submodule", "--quiet", "add", str(tmp_path / "inner"), "b")
+    library.write("lib/b/patch.py", "")
+    assert imported(library) == ("lib/b/patch.py",)
+
+
+def test_a_submodule_that_is_not_checked_out_hides_nothing_else(library):
+    library.git("submodule", "--quiet", "deinit", "-f", "lib")
+    library.write("lib_unused.py", "")
+    assert imported(library) == ()
 
 
 @pytest.fixture
