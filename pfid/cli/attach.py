@@ -7,13 +7,14 @@ import click
 
 from pfid.cli.chosen_name import chosen_name
 from pfid.cli.exit_codes import Exit
+from pfid.cli.finite import WholeRange
 from pfid.cli.output import emit_json, error, note, say
 from pfid.cli.times import rfc3339
 from pfid.domain.errors import PfidError
 
 
 @click.command("attach")
-@click.argument("pid", type=click.IntRange(1))
+@click.argument("pid", type=WholeRange(1))
 @click.option("--name", callback=chosen_name, help="Name of the run. [default: the script's stem]")
 @click.option(
     "--log",

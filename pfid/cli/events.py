@@ -11,6 +11,7 @@ from pfid.bootstrap.event_sources import Heard, Listening, merged
 from pfid.bootstrap.run_lookup import look_up
 from pfid.bootstrap.sources import Gathered, SourceKind, living
 from pfid.cli.colours import outcome_cell
+from pfid.cli.finite import WholeRange
 from pfid.cli.gathering import gathered, nobody, not_chosen
 from pfid.cli.output import Cell, Exit, emit_json, emit_json_line, note, say, table
 from pfid.cli.shapes import event_json
@@ -26,7 +27,7 @@ LOOK_AGAIN_S: Final = 1.0
 @click.option("--follow", "-f", is_flag=True, help="Go on and print what changes.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object; with --follow one a line.")
 @click.option("--run", metavar="RUN", help="Only events about one run (id, prefix or name).")
-@click.option("--limit", type=click.IntRange(min=1), default=200, help="Newest events shown first.")
+@click.option("--limit", type=WholeRange(min=1), default=200, help="Newest events shown first.")
 @click.pass_context
 def command(ctx: click.Context, follow: bool, as_json: bool, run: str | None, limit: int) -> None:
     """Show what changed: settled verdicts, oldest first.

@@ -6,8 +6,16 @@ from typing import Any
 import click
 
 
+class WholeRange(click.IntRange):
+    """A ``click.IntRange`` that calls what it wants by its name: "abc" is no integer range."""
+
+    name = "whole number"
+
+
 class FiniteRange(click.FloatRange):
     """A ``click.FloatRange`` of finite numbers."""
+
+    name = "number"
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None

@@ -9,6 +9,7 @@ from typing import Final
 import click
 
 from pfid.cli.chosen_config import chosen_config
+from pfid.cli.finite import WholeRange
 from pfid.cli.output import Exit, error
 from pfid.config.model import DEFAULT_LISTEN
 from pfid.formats.untrusted import printable
@@ -116,7 +117,7 @@ def dashboard(ctx: click.Context, out: Path | None) -> None:
 @click.option("--key-file", help="Its key.")
 @click.option(
     "--runs",
-    type=click.IntRange(1, 10_000),
+    type=WholeRange(1, 10_000),
     help="Runs on a page at most, if not page.exported_runs_max of the configuration here.",
 )
 @click.option("--config", type=click.Path(path_type=Path), help="Configuration of the pages.")

@@ -8,7 +8,7 @@ import click
 
 from pfid.analysis.nd_accounting import Accounted, AttentionCost, Counted, counted_of
 from pfid.bootstrap.model_shape import model_shape
-from pfid.cli.finite import FiniteRange
+from pfid.cli.finite import FiniteRange, WholeRange
 from pfid.domain.errors import PfidError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -27,11 +27,11 @@ _OPTIONS: Final = (
         help="Parameters that are trained; frozen ones cost 4 a token, not 6. [default: all]",
     ),
     click.option(
-        "--attention-layers", type=click.IntRange(min=1), metavar="N",
+        "--attention-layers", type=WholeRange(min=1), metavar="N",
         help="With --parameters: layers of full attention.",
     ),
     click.option(
-        "--attention-width", type=click.IntRange(min=1), metavar="N",
+        "--attention-width", type=WholeRange(min=1), metavar="N",
         help="With --parameters: heads times head dimension of such a layer.",
     ),
 )  # fmt: skip

@@ -12,7 +12,7 @@ from pfid.analysis.length_values import Fields
 from pfid.analysis.regime import Regime, read_regime
 from pfid.analysis.scaling import Timing, fit
 from pfid.analysis.shape_weighting import weigh
-from pfid.cli.finite import FiniteRange
+from pfid.cli.finite import FiniteRange, WholeRange
 from pfid.cli.fit_report import Observed, Shapes, agrees, fit_json, print_fit
 from pfid.cli.output import Exit, emit_json
 from pfid.cli.probe_options import BATCH, COLUMN, FIELD, LENGTHS, MAX_LENGTH, ORDERS, given
@@ -41,7 +41,7 @@ from pfid.formats.timing_points import Point, TimingsError, parse_file, parse_in
 )
 @click.option(
     "--accumulation",
-    type=click.IntRange(min=1),
+    type=WholeRange(min=1),
     default=1,
     show_default=True,
     metavar="N",

@@ -13,6 +13,7 @@ from pfid.analysis.length_records import Records
 from pfid.analysis.length_values import Fields
 from pfid.analysis.logit_chunks import DTYPE_BYTES, LogitChunks, size_chunks
 from pfid.analysis.scaling import ScalingFit, Timing, fit, of_terms
+from pfid.cli.finite import WholeRange
 from pfid.cli.lengths_report import Lengths, lengths_json, print_lengths
 from pfid.cli.output import emit_json, note
 from pfid.cli.probe_options import FIELD, MAX_LENGTH
@@ -37,11 +38,11 @@ def _bytes(_: click.Context, __: click.Parameter, value: str | None) -> int | No
 @click.command()
 @click.argument("file", metavar="FILE")
 @click.option(
-    "--batch", type=click.IntRange(min=1), required=True, metavar="N", help="Records a micro-batch."
+    "--batch", type=WholeRange(min=1), required=True, metavar="N", help="Records a micro-batch."
 )
 @click.option(
     "--accumulation",
-    type=click.IntRange(min=1),
+    type=WholeRange(min=1),
     default=1,
     show_default=True,
     metavar="N",
@@ -65,9 +66,7 @@ def _bytes(_: click.Context, __: click.Parameter, value: str | None) -> int | No
     metavar="A,B|FILE",
     help="Terms of the step's scaling fit, or what pfid probe fit or scaling --json printed.",
 )
-@click.option(
-    "--vocabulary", type=click.IntRange(min=1), metavar="N", help="Columns of the loss head."
-)
+@click.option("--vocabulary", type=WholeRange(min=1), metavar="N", help="Columns of the loss head.")
 @click.option(
     "--dtype",
     type=click.Choice(sorted(DTYPE_BYTES)),
@@ -83,7 +82,7 @@ def _bytes(_: click.Context, __: click.Parameter, value: str | None) -> int | No
 )
 @click.option(
     "--seed",
-    type=click.IntRange(min=0),
+    type=WholeRange(min=0),
     default=0,
     show_default=True,
     metavar="N",

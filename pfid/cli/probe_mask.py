@@ -13,6 +13,7 @@ from pfid.analysis.mask_structure import (
     read_masks,
 )
 from pfid.bootstrap.masks import look_at_masks
+from pfid.cli.finite import WholeRange
 from pfid.cli.output import Cell, Exit, emit_json, error, facts, table
 from pfid.domain.masks import LayerFact, MaskReport
 from pfid.domain.outcome import Outcome
@@ -38,7 +39,7 @@ WORDS: Final = {Outcome.NOT_APPLICABLE: "n/a"}
 )
 @click.option(
     "--width",
-    type=click.IntRange(8, 8_192),
+    type=WholeRange(8, 8_192),
     help="Tokens a row; a little over the window otherwise.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")

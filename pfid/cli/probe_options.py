@@ -5,6 +5,7 @@ from typing import Final, TypeVar
 import click
 
 from pfid.analysis.length_orders import Order
+from pfid.cli.finite import WholeRange
 
 Value = TypeVar("Value")
 ORDERS: Final = (Order.SHUFFLED, Order.AS_IS, Order.SORTED)
@@ -19,11 +20,11 @@ FIELD: Final = click.option(
     "--field", metavar="NAME", help="Field or column of the lengths, where it has no usual name."
 )
 BATCH: Final = click.option(
-    "--batch", type=click.IntRange(min=1), metavar="N", help="Records a micro-batch."
+    "--batch", type=WholeRange(min=1), metavar="N", help="Records a micro-batch."
 )
 MAX_LENGTH: Final = click.option(
     "--max-length",
-    type=click.IntRange(min=1),
+    type=WholeRange(min=1),
     metavar="N",
     help="Tokens at which the trainer truncates.",
 )

@@ -14,6 +14,7 @@ from pfid.analysis.scaling import ScalingFit, fit
 from pfid.analysis.shape_weighting import weigh
 from pfid.bootstrap.kept_fit import keep
 from pfid.bootstrap.scaling import Sweep, sweep_of
+from pfid.cli.finite import WholeRange
 from pfid.cli.fit_report import Shapes, fit_json, print_fit
 from pfid.cli.output import Exit, emit_json, error, facts
 from pfid.cli.probe_options import FIELD, LENGTHS, MAX_LENGTH
@@ -35,7 +36,7 @@ from pfid.domain.step_fit import StepFit
 @WIDTHS_OPTION
 @repeats(2, 1, help_text="Timings a width; the best counts, all of them give the uncertainty.")
 @click.option(
-    "--accumulation", type=click.IntRange(min=1), default=1, show_default=True, metavar="N",
+    "--accumulation", type=WholeRange(min=1), default=1, show_default=True, metavar="N",
     help="Micro-batches a step of the run.",
 )  # fmt: skip
 @LENGTHS

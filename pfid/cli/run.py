@@ -9,7 +9,7 @@ import click
 
 import pfid
 from pfid.cli.chosen_name import chosen_name
-from pfid.cli.finite import FiniteRange
+from pfid.cli.finite import FiniteRange, WholeRange
 from pfid.cli.prose import folded
 from pfid.domain.errors import ExecError, LaunchError, PfidError
 
@@ -53,7 +53,7 @@ class _RunCommand(click.Command):
 @click.option(
     "--restart",
     "restarts",
-    type=click.IntRange(0, 1000),
+    type=WholeRange(0, 1000),
     default=0,
     metavar="N",
     help="Launch again after a failure, N times at most.",

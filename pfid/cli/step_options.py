@@ -6,7 +6,7 @@ from typing import Any, Final, TypeVar
 import click
 
 from pfid.bootstrap.step_probe import TINY, Event, StepAsk, StepSaid, run_step_probe
-from pfid.cli.finite import FiniteRange
+from pfid.cli.finite import FiniteRange, WholeRange
 from pfid.cli.gathering import gathered
 from pfid.cli.output import note
 
@@ -25,11 +25,11 @@ def _shared(*, batch: int, warmup: int, least_warmup: int) -> tuple[Callable[[An
             help="The training interpreter: the step runs in it.",
         ),
         click.option(
-            "--batch", type=click.IntRange(min=1), default=batch, show_default=True, metavar="N",
+            "--batch", type=WholeRange(min=1), default=batch, show_default=True, metavar="N",
             help="Records of a micro-batch, the same at each width.",
         ),
         click.option(
-            "--warmup", type=click.IntRange(least_warmup, 100), default=warmup, show_default=True,
+            "--warmup", type=WholeRange(least_warmup, 100), default=warmup, show_default=True,
             metavar="N", help="Steps of each shape before the clock runs.",
         ),
         click.option(
@@ -51,7 +51,7 @@ def _shared(*, batch: int, warmup: int, least_warmup: int) -> tuple[Callable[[An
 
 WIDTH: Final = click.option(
     "--width",
-    type=click.IntRange(min=1),
+    type=WholeRange(min=1),
     default=512,
     show_default=True,
     metavar="N",
@@ -105,7 +105,7 @@ def repeats(
     """``--repeats``: how many steps are timed."""
     return click.option(
         "--repeats",
-        type=click.IntRange(least, STEP_REPEATS_MAX),
+        type=WholeRange(least, STEP_REPEATS_MAX),
         default=default,
         show_default=True,
         metavar="N",

@@ -10,7 +10,7 @@ import click
 from pfid.analysis.flag_taken import FLAGS
 from pfid.analysis.kernel_launches import Expectation
 from pfid.cli.exit_codes import Exit
-from pfid.cli.finite import FiniteRange
+from pfid.cli.finite import FiniteRange, WholeRange
 from pfid.cli.nd_options import counted_from, nd_options
 from pfid.cli.output import emit_json, error
 from pfid.cli.trace_accounting import StepWork
@@ -76,9 +76,9 @@ def command() -> None:
 @click.option(
     "--tokens", type=FiniteRange(min=1), metavar="N", help="Tokens of a step here, padding too."
 )
-@click.option("--width", type=click.IntRange(min=1), metavar="N", help="Tokens of a row of it.")
+@click.option("--width", type=WholeRange(min=1), metavar="N", help="Tokens of a row of it.")
 @click.option(
-    "--steps", type=click.IntRange(min=1), metavar="N", help="Steps traced, where no rows tell."
+    "--steps", type=WholeRange(min=1), metavar="N", help="Steps traced, where no rows tell."
 )
 def read(files: tuple[str, ...], as_json: bool, by: str | None, **given: Any) -> None:
     """Print kernels and classes of device time, one FILE a rank; tables of key_averages too.
@@ -86,8 +86,8 @@ def read(files: tuple[str, ...], as_json: bool, by: str | None, **given: Any) ->
     A text with several tables has a report for each.
 
     Exit codes: 0 fine, 1 an --expect is not met or a flag did not take, 2 usage, 3 a file has no
-    device rows or cannot be read, a table's rows are not all kernels, or an --expect or --flag
-    cannot be judged.
+    device rows, cannot be read or not whole, a table's rows are not all kernels, or an --expect or
+    --flag cannot be judged.
     """
     wall: float | None = given["wall"]
     asked = Asked(
@@ -122,12 +122,13 @@ def read(files: tuple[str, ...], as_json: bool, by: str | None, **given: Any) ->
 def diff(first: str, second: str, as_json: bool) -> None:
     """Compare device time and launches of two traces, per step where both have steps.
 
-    Exit codes: 0 fine, 2 usage, 3 a file cannot be read or has no device rows.
+    Exit codes: 0 fine, 2 usage, 3 a file cannot be read or not whole, or has no device rows.
     """
     read_both = [_trace(name) for name in (first, second)]
     report = diff_report(*read_both)
     emit_json(report) if as_json else print_diff(report)
-    sys.exit(Exit.OK if all(one.table.used for one in read_both) else Exit.UNKNOWN)
+    whole = all(one.table.used and not one.unread for one in read_both)
+    sys.exit(Exit.OK if whole else Exit.UNKNOWN)
 
 
 def _work(given: dict[str, Any]) -> StepWork:
@@ -189,8 +190,15 @@ def _status(reports: list[dict[str, Any]], unread: int, flags: Sequence[str]) ->
         return Exit.FAILED
     blind = unread or any(not report["kernels"] for report in reports)
     blind = blind or any(note["code"] in UNSURE for report in reports for note in report["notes"])
+    blind = blind or any(_in_part(report["reading"]) for report in reports)
     blind = blind or any(not _flags(report) for report in reports if flags)
     return Exit.UNKNOWN if blind or Outcome.UNKNOWN.value in outcomes else Exit.OK
+
+
+def _in_part(reading: dict[str, Any] | None) -> bool:
+    """Whether a trace was not read whole; a table has notes of its own."""
+    parts = ("cut", "damaged", "rejected", "behind")
+    return reading is not None and any(reading[part] for part in parts)
 
 
 def _flags(report: dict[str, Any]) -> list[dict[str, Any]]:

@@ -227,6 +227,7 @@ def _reading(read: ReadTrace) -> dict[str, Any]:
         "way": read.reading.way.value,
         "parser_from_byte": read.reading.parser_from_byte,
         "cut": read.reading.cut or read.broken is not None,
+        "behind": read.reading.behind,
         "damaged": malformed.damaged,
         "damage": [
             {"byte": one.byte, "why": one.why, "begins": one.begins} for one in malformed.damage

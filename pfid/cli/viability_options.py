@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import click
 
+from pfid.cli.finite import WholeRange
 from pfid.domain.training_plan import AttentionKind, Loss, Method, Optimizer, Packing, Plan
 
 _SIZE: Final = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)\s*(?:([KMGT])(i?)B?|B)?", re.IGNORECASE)
@@ -43,7 +44,7 @@ _OPTIONS: Final = (
     ),
     click.option(
         "--seq",
-        type=click.IntRange(1, LENGTH_MAX),
+        type=WholeRange(1, LENGTH_MAX),
         default=4096,
         show_default=True,
         metavar="N",
@@ -51,7 +52,7 @@ _OPTIONS: Final = (
     ),
     click.option(
         "--micro-batch",
-        type=click.IntRange(1, LENGTH_MAX),
+        type=WholeRange(1, LENGTH_MAX),
         default=1,
         show_default=True,
         metavar="N",
@@ -72,7 +73,7 @@ _OPTIONS: Final = (
     ),
     click.option(
         "--loss-chunk",
-        type=click.IntRange(1, LENGTH_MAX),
+        type=WholeRange(1, LENGTH_MAX),
         default=1024,
         show_default=True,
         metavar="N",
@@ -95,7 +96,7 @@ _OPTIONS: Final = (
     ),
     click.option(
         "--rank",
-        type=click.IntRange(1, 65536),
+        type=WholeRange(1, 65536),
         default=16,
         show_default=True,
         metavar="N",

@@ -5,7 +5,7 @@ import pytest
 from click.testing import CliRunner
 
 from pfid.cli.entry import main
-from pfid.cli.finite import FiniteRange
+from pfid.cli.finite import FiniteRange, WholeRange
 
 
 def commands(group, ctx, path=()):
@@ -37,3 +37,15 @@ def test_what_is_no_number_is_a_usage_error(number):
     done = CliRunner().invoke(main, asked)
     assert done.exit_code == 2
     assert "--observed" in done.output
+
+
+def test_every_whole_number_of_every_command_is_called_one():
+    """ "abc" was "not a valid integer range"."""
+    assert numbers(click.IntRange) == numbers(WholeRange)
+    for asked, kind in (
+        (["attach", "abc"], "whole number"),
+        (["probe", "fit", "--points", "1:1", "--observed", "abc"], "number"),
+    ):
+        done = CliRunner().invoke(main, asked)
+        assert done.exit_code == 2
+        assert f"'abc' is not a valid {kind}." in done.output
