@@ -62,7 +62,9 @@ def unanswered(
             continue
         lives = record.end is None and is_standing(record.process, processes).blocks
         if lives or record.run_id in latest:
-            found.append(_unanswered(record, _said(record, folder, now_s, lives=lives)))
+            waits = record.launcher is not None and is_standing(record.launcher, processes).blocks
+            sentence = _said(record, folder, now_s, lives=lives, waited_for=waits)
+            found.append(_unanswered(record, sentence))
     return found
 
 
@@ -82,13 +84,15 @@ def _unanswered(record: RunRecord, sentence: str) -> Unanswered:
     )
 
 
-def _said(record: RunRecord, run_dir: Path, now_s: float, *, lives: bool) -> str:
+def _said(record: RunRecord, run_dir: Path, now_s: float, *, lives: bool, waited_for: bool) -> str:
     log = engine_dir(run_dir) / "engine.log"
     if lives:
         who = f"{record.run_id} is running (pid {record.process.pid})"
         if 0 <= now_s - record.started_at_s < STARTING_S:
             return f"{who}; its engine is starting and knows nothing of it yet, ask again"
         return f"{who} and nobody who watches it answers; see {log}"
+    if record.end is None and waited_for:
+        return f"{record.run_id} is over; its launcher is about to tell how it ended, ask again"
     if record.end is None:
         return f"{record.run_id} is over and nobody saw how it ended; see {log}"
     who = f"{record.run_id} ended ({_in_words(record.end)})"

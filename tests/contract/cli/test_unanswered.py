@@ -112,6 +112,17 @@ def test_a_run_that_is_dead_without_a_word_is_said(living, pfid):
     assert "train-0009 is over and nobody saw how it ended" in err
 
 
+def test_a_run_whose_launcher_still_waits_is_not_called_unseen(living, pfid):
+    record, records = living
+    over = msgspec.structs.replace(record.process, start_ticks=1)
+    records.commit(msgspec.structs.replace(record, process=over, launcher=record.process))
+    engine_dir(folder()).mkdir()
+    code, _, err = pfid("status")
+    assert code == 3
+    assert "its launcher is about to tell how it ended" in err
+    assert "nobody saw" not in err
+
+
 def test_beside_a_run_that_is_fine_the_unheard_failure_is_no_success(
     living, pfid, left_behind, make
 ):
