@@ -203,15 +203,16 @@ class PageServer:
                 return
             if len(self._connections) >= self._connections_max:
                 self._evict()
-            connection = Connection(self._stream(sock, now_s), now_s)
+            connection = Connection(self._stream(sock), now_s)
             self._connections[connection.stream.fileno()] = connection
             self._selector.register(connection.stream, selectors.EVENT_READ, connection)
             self._turn(connection, now_s)
 
-    def _stream(self, sock: socket.socket, now_s: float) -> Stream:
+    def _stream(self, sock: socket.socket) -> Stream:
         secure = self._secure
         if secure is None:
             return PlainStream(sock)
+        now_s = self._monotonic()  # the client before may have been answered within this turn
         if now_s - self._looked_s >= CERTIFICATES_LOOKED_AT_S:
             self._looked_s = now_s
             secure.look()

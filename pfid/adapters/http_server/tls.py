@@ -132,17 +132,18 @@ class Certificates:
             self._say(str(error))
 
 
-def _stamps(config: TlsServer) -> tuple[tuple[int, int, int] | None, ...]:
+def _stamps(config: TlsServer) -> tuple[tuple[int, ...] | None, ...]:
     files = (config.cert_file, config.key_file, config.client_ca_file)
     return tuple(_stamp(Path(f)) for f in files if f)
 
 
-def _stamp(file: Path) -> tuple[int, int, int] | None:
+def _stamp(file: Path) -> tuple[int, ...] | None:
+    """Its change time too: a file that is let be read by its mode or group changes nothing else."""
     try:
         seen = file.stat()
     except OSError:
         return None
-    return seen.st_mtime_ns, seen.st_ino, seen.st_size
+    return seen.st_mtime_ns, seen.st_ctime_ns, seen.st_ino, seen.st_size
 
 
 def _context(config: TlsServer) -> ssl.SSLContext:

@@ -2,6 +2,8 @@
 
 import contextlib
 import http.client
+import os
+import queue
 import select
 import shutil
 import socket
@@ -11,10 +13,12 @@ import urllib.request
 
 import pytest
 
-from pfid.adapters.http_server import CONNECTIONS_MAX
+from pfid.adapters.http_server import CONNECTIONS_MAX, PageServer
 from pfid.adapters.http_server.connection import REQUEST_DEADLINE_S
+from pfid.adapters.http_server.streams import PlainStream
 from pfid.adapters.http_server.tls import Certificates
 from pfid.bootstrap.live.witness import fetched, refuses_us
+from pfid.config.address import Address
 from pfid.config.model import TlsServer
 from pfid.domain.errors import ConfigError
 
@@ -316,6 +320,57 @@ def test_replaced_files_are_taken_and_a_half_replaced_pair_is_not(serve, files):
     assert get(server, trusting(files, by="other"))
     assert get(server, trusting(files)) is None
     assert len(said) == 1, "said once"
+
+
+def test_a_refused_file_is_tried_again_when_only_its_inode_changed(files):
+    """As by chgrp and chmod after a key was put there unreadable: its date and size stay.
+
+    Root reads whatever its mode is, so the key is spoilt here, and mended under its old date.
+    """
+    said = []
+    certificates = Certificates(config(files), say=said.append)
+    before, key = certificates._context, files / "server.key"
+    issue(files, "server", by="other")
+    whole = key.read_bytes()
+    key.write_bytes(bytes(len(whole)))
+    spoilt = key.stat()
+    certificates.look()
+    assert certificates._context is before
+    assert "server.key" in said[0]
+    key.write_bytes(whole)
+    while key.stat().st_ctime_ns == spoilt.st_ctime_ns or key.stat().st_mtime != spoilt.st_mtime:
+        os.utime(key, ns=(spoilt.st_atime_ns, spoilt.st_mtime_ns))
+    certificates.look()
+    assert certificates._context is not before
+    assert len(said) == 1
+
+
+class Counted:
+    """In place of certificates: two seconds go by with every client."""
+
+    def __init__(self):
+        self.now_s, self.looks, self.clients = 1_000.0, 0, queue.SimpleQueue()
+
+    def look(self):
+        self.looks += 1
+
+    def stream(self, sock):
+        self.now_s += 2.0
+        self.clients.put(self.looks)
+        return PlainStream(sock)
+
+
+def test_files_are_looked_at_by_the_time_at_which_each_client_is_met():
+    """Whoever waits behind another is met in the same turn, and no earlier look does for them."""
+    counted = Counted()
+    server = PageServer([Address("127.0.0.1", 0)], secure=counted, monotonic=lambda: counted.now_s)
+    where = server.addresses[0]
+    with contextlib.ExitStack() as stack:
+        for _ in range(2):
+            stack.enter_context(socket.create_connection((where.host, where.port), timeout=20))
+        server.start()
+        stack.callback(server.stop)
+        assert [counted.clients.get(timeout=60) for _ in range(2)] == [0, 1]
 
 
 def test_files_that_vanish_are_said_and_the_old_ones_stay(serve, files):
