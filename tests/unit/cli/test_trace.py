@@ -352,7 +352,7 @@ def test_a_gzip_file_that_ends_in_its_middle_gives_what_it_holds(trace):
     path = trace(*(row(f"{GEMM}_{n * n}", n * 10, 5) for n in range(4000)), name="t.json.gz")
     raw = path.read_bytes()
     path.write_bytes(raw[: len(raw) // 2])
-    body, notes = report(path)
+    body, notes = report(path, code=3)
     assert 500 < body["rows"] < 4000
     assert body["reading"]["cut"]
     assert "ends in its middle" in notes["cut"]
@@ -384,7 +384,9 @@ def harmed(trace, harm):
 def test_a_comparison_says_which_trace_was_not_read_whole(trace, harm):
     part = harmed(trace, harm)
     whole = trace(*steps(0), row(GROUPED, 0, 5), name="whole.json")
-    notes = json.loads(run("diff", "--json", whole, part).stdout)["notes"]
+    done = run("diff", "--json", whole, part)
+    notes = json.loads(done.stdout)["notes"]
+    assert done.exit_code == 3
     code = "cut" if harm == "cut" else "not_read_whole"
     (said,) = [one["text"] for one in notes if one["code"] == code]
     assert said.startswith(f"{part} was not read whole, so that what is gone")
@@ -418,7 +420,7 @@ def test_a_damaged_record_and_a_row_without_time_are_named_with_file_place_and_r
     path = trace(*(row(f"{GEMM}_{n}", n * 10, 5) for n in range(9)), row("lame\x1b[31m", 90, -3))
     raw = path.read_bytes().replace(b'"ts": 40,', b'"ts" 40,')
     path.write_bytes(raw)
-    body, notes = report(path)
+    body, notes = report(path, code=3)
     place = raw.index(b'{"ph": "X", "cat": "kernel", "name": "%s_4"' % GEMM.encode())
     assert body["rows"] == 8
     assert body["reading"]["damage"][0]["byte"] == place
@@ -436,7 +438,7 @@ def test_another_trace_behind_the_first_is_not_left_out_unsaid(trace, tmp_path, 
     raw = [trace(row(GEMM, 0, n)).read_bytes() for n in (3, 5)]
     path = tmp_path / "all.json"
     path.write_bytes(b"\n".join(raw) + b"\n" if not zipped else b"".join(map(gzip.compress, raw)))
-    body, notes = report(path)
+    body, notes = report(path, code=3)
     assert body["sum_us"] == 3
     assert f"{len(raw[1]):,} characters were not read" in notes["more_behind"]
     path.write_bytes(raw[0] + b"\n\0\0 \n")
@@ -454,7 +456,7 @@ def test_another_trace_behind_the_first_is_not_left_out_unsaid(trace, tmp_path, 
 def test_a_last_record_that_is_wrong_is_named_and_is_no_end_in_the_middle(trace, old, new, why):
     path = trace(row(GEMM, 0, 3), row(GEMM, 3, 5) | {"args": {"last": 1}})
     path.write_bytes(path.read_bytes().replace(old, new))
-    body, notes = report(path)
+    body, notes = report(path, code=3)
     assert body["rows"] == 1
     assert not body["reading"]["cut"]
     assert why in notes["damaged"]
@@ -471,7 +473,7 @@ def test_damaged_gzip_data_gives_what_was_read_before(trace):
     raw = bytearray(path.read_bytes())
     raw[-2000:-1900] = b"\x00" * 100
     path.write_bytes(raw)
-    _, notes = report(path)
+    _, notes = report(path, code=3)
     assert "damaged" in notes["cut"] or "ends in its middle" in notes["cut"]
 
 
