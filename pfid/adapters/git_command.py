@@ -14,6 +14,7 @@ from pfid.adapters.bounded_process import CannotStartError, Finished, found_prog
 from pfid.domain.repository import GitProblem
 
 _OFF: Final = (
+    "core.checkStat=default",  # all of what the index keeps of a file is compared
     "core.fsmonitor=",
     "core.hooksPath=/dev/null",
     "core.sshCommand=false",

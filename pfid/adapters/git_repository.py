@@ -106,24 +106,11 @@ class GitRepository:
 
         off = tuple(f"filter.{name}.{key}" for name in filters for key in ("clean=", "process="))
         off += tuple(f"filter.{name}.required=false" for name in filters)
-        status = parse_status(
-            self._git(
-                "status",
-                "--porcelain=v2",
-                "--branch",
-                "-z",
-                "--untracked-files=normal",
-                "--ignore-submodules=none",
-                "--no-renames",
-                "--no-ahead-behind",
-                folder=root,
-                off=off,
-                index=index,
-            )
-        )
+        status = parse_status(self._status(root, off, index))
         if status.commit is None:
             return GitFacts(problem=GitProblem.NO_COMMIT, detail=root)
-        dirty = bool(status.changes_n)
+        submodules = tuple(self._submodules(root, links, status, off))
+        dirty = bool(status.changes_n) or any(inner.dirty for inner in submodules)
         named = self._text("describe", "--always", status.commit, folder=root)
         return GitFacts(
             root=root,
@@ -136,8 +123,23 @@ class GitRepository:
             untracked=status.untracked,
             untracked_n=status.untracked_n,
             diff_sha256=self._digest(root, status.commit, off, index) if dirty else None,
-            submodules=tuple(self._submodules(root, links, status)),
+            submodules=submodules,
             filters_off=filters,
+        )
+
+    def _status(self, folder: str, off: Sequence[str], index: str | None) -> bytes:
+        return self._git(
+            "status",
+            "--porcelain=v2",
+            "--branch",
+            "-z",
+            "--untracked-files=normal",
+            "--ignore-submodules=none",
+            "--no-renames",
+            "--no-ahead-behind",
+            folder=folder,
+            off=off,
+            index=index,
         )
 
     def _digest(self, root: str, commit: str, off: Sequence[str], index: str | None) -> str | None:
@@ -158,7 +160,8 @@ class GitRepository:
         for path, _ in self._links(folder):
             inner = f"{folder}/{path}"
             if depth and os.path.lexists(f"{inner}/.git"):
-                yield from self._diffs(inner, "HEAD", off, None, depth - 1)
+                with index_that_looks(self._command, inner) as looking:
+                    yield from self._diffs(inner, "HEAD", off, looking, depth - 1)
 
     def _links(self, root: str) -> Iterator[tuple[str, str]]:
         """Submodules in the index and the commits it names; listing takes long, so only if any."""
@@ -183,12 +186,26 @@ class GitRepository:
                 yield from self._filters(inner, dict(self._links(inner)), depth - 1)
 
     def _submodules(
-        self, root: str, links: Mapping[str, str], status: "GitStatus"
+        self, root: str, links: Mapping[str, str], status: "GitStatus", off: Sequence[str]
     ) -> Iterator[GitSubmodule]:
         for path in sorted({*links, *status.submodules}):
             seen = status.submodules.get(path)
             known = seen or GitSubmodule(path=path, commit=links.get(path), checked_out=None)
-            yield replace(known, checked_out=self._checked_out(f"{root}/{path}", known))
+            inner = f"{root}/{path}"
+            dirty = known.dirty or self._differs_unlooked(inner, off, _DEPTH_MAX)
+            yield replace(known, checked_out=self._checked_out(inner, known), dirty=dirty)
+
+    def _differs_unlooked(self, folder: str, off: Sequence[str], depth: int) -> bool:
+        """Whether a submodule, or one in it, differs where its index takes it for unchanged."""
+        from pfid.formats.git_status import parse_status
+
+        if not depth or not os.path.lexists(f"{folder}/.git"):
+            return False
+        with index_that_looks(self._command, folder) as index:
+            if index is not None and parse_status(self._status(folder, off, index)).changes_n:
+                return True
+        inner = (f"{folder}/{path}" for path, _ in self._links(folder))
+        return any(self._differs_unlooked(each, off, depth - 1) for each in inner)
 
     def _checked_out(self, folder: str, known: GitSubmodule) -> str | None:
         """What lies there; without a repository of its own, git would answer for the outer one."""

@@ -115,6 +115,18 @@ def test_a_file_that_was_replaced_with_its_size_and_date_kept_is_looked_at(repo)
     assert look(repo).dirty
 
 
+def test_a_file_that_was_replaced_in_its_second_is_looked_at_whatever_git_is_told_to_compare(repo):
+    git(repo, "config", "core.checkStat", "minimal")
+    times = (repo / "train.py").stat()
+    os.utime(repo / ".git/index", ns=(times.st_mtime_ns + 10**10,) * 2)  # no file is younger
+    (repo / "other.py").write_text("two\n")
+    (repo / "other.py").rename(repo / "train.py")
+    os.utime(repo / "train.py", ns=(times.st_atime_ns, times.st_mtime_ns))
+    said = git(repo, "--no-optional-locks", "status", "--porcelain")
+    assert said == ""  # that is what git says of it
+    assert look(repo).dirty
+
+
 def test_a_commit_that_another_one_stands_in_for_is_what_its_name_says(repo):
     first = git(repo, "rev-parse", "HEAD")
     (repo / "train.py").write_text("two\n")
@@ -305,6 +317,19 @@ def test_what_differs_inside_a_submodule_is_dirt_and_in_the_digest(outer):
     assert first.submodules[0].dirty
     (outer / "inner" / "train.py").write_text("three\n")
     assert look(outer).diff_sha256 != first.diff_sha256
+
+
+@pytest.mark.parametrize("mark", ["--assume-unchanged", "--skip-worktree"])
+def test_a_file_that_the_index_of_a_submodule_takes_for_unchanged_is_looked_at(outer, mark):
+    git(outer / "inner", "update-index", mark, "train.py")
+    assert look(outer).dirty is False
+    (outer / "inner" / "train.py").write_text("two\n")
+    assert git(outer, "status", "--porcelain") == ""  # that is what git says of it
+    first = look(outer)
+    assert (first.dirty, first.submodules[0].dirty) == (True, True)
+    assert first.describe.endswith("-dirty")
+    (outer / "inner" / "train.py").write_text("three\n")
+    assert look(outer).diff_sha256 not in {None, first.diff_sha256}
 
 
 def test_a_file_that_a_submodule_does_not_track_is_told_and_is_no_dirt(outer):
