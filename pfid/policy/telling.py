@@ -31,6 +31,7 @@ class Happened:
         run: the run it is about; None if it is about none, or that one is forgotten.
         earlier: the run of the same name and user before this one, where this event is its first.
         failing: what last was said of that one, each a failure.
+        unread: its events that cannot be read, each named.
     """
 
     event_id: int
@@ -38,6 +39,7 @@ class Happened:
     run: Run | None = None
     earlier: Run | None = None
     failing: tuple[Transition, ...] = ()
+    unread: tuple[str, ...] = ()
 
 
 def begins_a_run(transition: Transition) -> bool:

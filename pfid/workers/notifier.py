@@ -18,13 +18,12 @@ from typing import Final
 
 import msgspec
 
-from pfid.domain.errors import PfidError
-from pfid.policy.telling import given_up, notices, wait_s
+from pfid.policy.telling import Happened, given_up, notices, wait_s
 from pfid.spec.notice import Notice
 from pfid.wire.notify import NotifyOrder, NotifyReport
 from pfid.workers.notify_channels import PROBLEM_CHARS, Channel, channels
 from pfid.workers.notify_command import end_running
-from pfid.workers.notify_queue import EventQueue
+from pfid.workers.notify_queue import EventQueue, Unread
 
 LOOK_EVERY_S: Final = 0.5
 EXIT_HUNG: Final = 4
@@ -61,15 +60,26 @@ class Teller:
         while not self._over.is_set():
             try:
                 waiting = self._queue.next(self._channel.name)
-            except (sqlite3.Error, OSError, PfidError) as problem:
+            except (sqlite3.Error, OSError) as problem:
                 self._report(f"the queue cannot be read: {problem}")
                 waiting = []
-            for happened in waiting:
-                if not all(self._told(news) for news in notices(happened, self._host)):
+            for queued in waiting:
+                if not self._done_with(queued):
                     return
-                self._queue.told(self._channel.name, happened.event_id)
+                self._queue.told(self._channel.name, queued.event_id)
             if not waiting:
                 self._over.wait(LOOK_EVERY_S)
+
+    def _done_with(self, queued: Happened | Unread) -> bool:
+        """Tell everything of an event, or say that nobody can; False if it is over first."""
+        if isinstance(queued, Unread):
+            self._failed += 1
+            self._report(f"event {queued.event_id} is told to nobody: {queued.problem}")
+            return True
+        told = all(self._told(news) for news in notices(queued, self._host))
+        for problem in queued.unread:
+            self._report(problem)
+        return told
 
     def _told(self, news: Notice) -> bool:
         """Until it is taken, or is no news any more; False if it is over first."""

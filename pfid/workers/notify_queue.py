@@ -8,6 +8,7 @@ import json
 import os
 import sqlite3
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 from typing import Final
@@ -30,9 +31,18 @@ _EARLIER: Final = (
     " AND ended_at_s IS NOT NULL ORDER BY started_at_s DESC LIMIT 1"
 )
 _ABOUT: Final = (
-    "SELECT body FROM events WHERE subject = ? AND event_id < ? AND synthetic = 0 ORDER BY event_id"
+    "SELECT event_id, body FROM events WHERE subject = ? AND event_id < ? AND synthetic = 0"
+    " ORDER BY event_id"
 )
 _LAST: Final = "SELECT COALESCE(MAX(event_id), 0) FROM events"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unread:
+    """An event that nobody can be told of: its row cannot be read, and never will be."""
+
+    event_id: int
+    problem: str
 
 
 class EventQueue:
@@ -45,7 +55,7 @@ class EventQueue:
         self._lock = Lock()
         self._told = _read(cursors)
 
-    def next(self, channel: str) -> list[Happened]:
+    def next(self, channel: str) -> list[Happened | Unread]:
         """The oldest events that a channel was not told of, oldest first.
 
         A channel that is new begins with what happens from now on. A state file that was made
@@ -53,7 +63,6 @@ class EventQueue:
 
         Raises:
             sqlite3.Error: if the file cannot be read now.
-            StateError: if an event in it makes no sense.
         """
         uri = f"{self._state_file.as_uri()}?mode=ro"
         with closing(sqlite3.connect(uri, uri=True, timeout=5.0)) as state:
@@ -63,7 +72,7 @@ class EventQueue:
                 self.told(channel, last)
                 return []
             rows = state.execute(_NEXT, (after if after <= last else 0, BATCH)).fetchall()
-            return [_happened(state, event_id, unpack(body, Transition)) for event_id, body in rows]
+            return [_queued(state, event_id, body) for event_id, body in rows]
 
     def told(self, channel: str, event_id: int) -> None:
         """Keep how far a channel has come; on disk when this returns."""
@@ -77,13 +86,21 @@ class EventQueue:
             beside.replace(self._cursors)
 
 
+def _queued(state: sqlite3.Connection, event_id: int, body: bytes) -> Happened | Unread:
+    try:
+        transition = unpack(body, Transition)
+    except StateError as error:
+        return Unread(event_id=event_id, problem=str(error))
+    return _happened(state, event_id, transition)
+
+
 def _happened(state: sqlite3.Connection, event_id: int, transition: Transition) -> Happened:
     """The event with what has to be known of runs, asked only where somebody may be told."""
     begins = begins_a_run(transition)
     if not begins and not worth_telling(transition):
         return Happened(event_id=event_id, transition=transition)
     run = _run(state.execute(_RUN, (transition.entity.id,)).fetchone())
-    earlier = None
+    earlier, unread = None, list[str]()
     if begins and run is not None:
         earlier = _run(state.execute(_EARLIER, (run.name, run.uid, run.started_at_s)).fetchone())
     return Happened(
@@ -91,15 +108,22 @@ def _happened(state: sqlite3.Connection, event_id: int, transition: Transition) 
         transition=transition,
         run=run,
         earlier=earlier,
-        failing=() if earlier is None else _failing(state, earlier.run_id, event_id),
+        failing=() if earlier is None else _failing(state, earlier.run_id, event_id, unread),
+        unread=tuple(unread),
     )
 
 
-def _failing(state: sqlite3.Connection, run_id: str, before_id: int) -> tuple[Transition, ...]:
+def _failing(
+    state: sqlite3.Connection, run_id: str, before_id: int, unread: list[str]
+) -> tuple[Transition, ...]:
     """What was last said of a run, each a failure."""
     newest: dict[str, Transition] = {}
-    for (body,) in state.execute(_ABOUT, (run_id, before_id)):
-        transition = unpack(body, Transition)
+    for event_id, body in state.execute(_ABOUT, (run_id, before_id)):
+        try:
+            transition = unpack(body, Transition)
+        except StateError as error:
+            unread.append(f"event {event_id} of {run_id}: {error}")
+            continue
         newest[transition.check] = transition
     return tuple(t for t in newest.values() if t.verdict.outcome is Outcome.FAIL)
 

@@ -228,6 +228,50 @@ def test_what_had_ended_well_is_not_ended_again(notifier, state, webhook, tmp_pa
     assert ids(webhook) == [1, recovered, later]
 
 
+def spoil(state, event_id):
+    """What no reader can make anything of."""
+    spoilt = state.db.execute("UPDATE events SET body = x'00' WHERE event_id = ?", (event_id,))
+    assert spoilt.rowcount == 1
+
+
+def test_an_event_that_cannot_be_read_is_said_and_holds_up_no_other(
+    notifier, state, webhook, tmp_path
+):
+    process = notifier(webhook=webhook.url)
+    following(tmp_path, "webhook")
+    process.close()
+    spoil(state, state.event())
+    after = state.event()
+    spoil(state, last := state.event())
+    process = notifier(webhook=webhook.url)
+    told = tmp_path / "told.json"
+    until("all are behind it", lambda: json.loads(told.read_text())["webhook"] == last)
+    assert ids(webhook) == [after]
+    until("both are counted", lambda: process.counts()["webhook"] == (1, 2))
+    said = [problem for _, problem in process.said]
+    assert [f"event {n} " in problem for n, problem in zip((1, last), said, strict=True)] == [
+        *(True, True),
+    ]
+    assert all("is told to nobody" in problem for problem in said)
+
+
+def test_beside_an_event_that_cannot_be_read_a_death_still_ends_for_people(
+    notifier, state, webhook, tmp_path
+):
+    state.run("train-0001")
+    spoil(state, state.event(Outcome.PASS, None))
+    process = notifier(webhook=webhook.url)
+    following(tmp_path, "webhook")
+    died = state.event()
+    state.run("train-0002", ended=False)
+    again = state.event(Outcome.PASS, None, about="train-0002")
+    until("both notices", lambda: len(webhook.got) == 2)
+    assert ids(webhook) == [died, again]
+    assert webhook.got[1][1]["reason"] == "followed"
+    ((_, problem),) = until("it is said", lambda: process.said)
+    assert "event 1 of train-0001" in problem
+
+
 def test_what_is_no_news_is_not_told(notifier, state, webhook, tmp_path):
     notifier(webhook=webhook.url)
     following(tmp_path, "webhook")
