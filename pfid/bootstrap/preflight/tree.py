@@ -39,7 +39,7 @@ def tree_facts(project: Project) -> TreeFacts:
     untracked = [path for path in untracked_files(root, lists.untracked) if path.endswith(".py")]
     inner = repositories_within(root, lists.untracked)
     outside = places_of_code(root, (*leading_out(root, lists.links, known), *inner))
-    hidden = places_of_code(root, _unrecorded(project, root, lists.ignored))
+    hidden = places_of_code(root, lists.ignored)
     looks = bool(untracked or outside or hidden)
     code = list(_code(root, lists.tracked, begun)) if looks else []
     if len(lists.untracked) > CHANGES_MAX or len(code) > FILES_MAX:
@@ -48,7 +48,7 @@ def tree_facts(project: Project) -> TreeFacts:
     found = imported(root, code, beside, to_the_end=bool(outside or hidden))
     begins = folders_of(code)
     behind = imported_from(root, outside, found.names, begins)
-    reached = imported_from(root, hidden, found.names, begins)
+    reached = _unrecorded(project, root, imported_from(root, hidden, found.names, begins))
     seen = tuple(sorted({*found.imported, *behind}))
     return TreeFacts(
         git=git,
@@ -59,14 +59,15 @@ def tree_facts(project: Project) -> TreeFacts:
     )
 
 
-def _unrecorded(project: Project, root: Path, ignored: Iterable[str]) -> Iterator[str]:
+def _unrecorded(project: Project, root: Path, files: Iterable[str]) -> Iterator[str]:
     """Those whose content no manifest will name."""
     spoken = project.spec.provenance
     paths = () if spoken is None else (*spoken.config, *spoken.datasets, *spoken.auxiliary)
-    recorded = [Path(os.path.normpath(project.path(path))) for path in paths]
-    for entry in ignored:
-        if not any((root / entry).is_relative_to(path) for path in recorded):
-            yield entry
+    recorded = [Path(os.path.realpath(project.path(path))) for path in paths]
+    for file in files:
+        real = Path(os.path.realpath(root / file))
+        if not any(real.is_relative_to(path) for path in recorded):
+            yield file
 
 
 def _started(project: Project) -> tuple[Path, ...]:

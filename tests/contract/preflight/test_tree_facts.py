@@ -293,11 +293,15 @@ def test_what_git_ignores_and_code_imports_is_named(hiding, files, found):
     assert (facts.ignored, facts.imported, facts.git.dirty) == (found, (), False)
 
 
-def test_an_ignored_file_whose_content_every_manifest_names_is_none(hiding):
+@pytest.mark.parametrize("named", ['config = ["gen"]', 'config = ["gen/tables.py"]'])
+def test_an_ignored_file_whose_content_every_manifest_names_is_none(hiding, named):
     hiding.write("settings_local.py", "")
     hiding.write("gen/tables.py", "")
-    spec = '[provenance]\nauxiliary = ["settings_local.py"]\nconfig = ["gen"]\n'
+    spec = f'[provenance]\nauxiliary = ["settings_local.py"]\n{named}\n'
     assert tree_facts(hiding.project(spec)).ignored == ()
+    hiding.write("gen/__init__.py", "")
+    others = () if named.endswith('"gen"]') else ("gen/__init__.py",)
+    assert tree_facts(hiding.project(spec)).ignored == others
 
 
 def test_a_folder_too_full_to_be_looked_through_is_still_asked_for_what_is_imported(
