@@ -29,11 +29,20 @@ def gathered(*, everything: bool, said: set[str] | None = None) -> Gathered:
         os.environ, now_s=time.time(), ended_after_s=ended_after_s(everything=everything)
     )
     known = set() if said is None else said
-    for problem in found.problems:
+    for problem in (*found.problems, *_unwritten(found)):
         if problem not in known:
             note(problem)
-    known.update(found.problems)
+            known.add(problem)
     return found
+
+
+def _unwritten(found: Gathered) -> list[str]:
+    """Who watches on and cannot keep what it sees: nothing is amiss with the runs for that."""
+    return [
+        f"what {source.place} sees is not kept: {source.snapshot.health.store_problem}"
+        for source in found.sources
+        if source.snapshot.health.store_problem
+    ]
 
 
 def nobody(found: Gathered) -> None:

@@ -4,6 +4,7 @@ import os
 import re
 import socket
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -298,3 +299,13 @@ def test_an_engine_left_long_ago_is_not_opened(left_behind, make, pfid_json):
     os.utime(folder / "pfid.sqlite", (1, 1))
     assert pfid_json("status")[1]["sources"] == []
     assert pfid_json("status", "--all")[1]["sources"]
+
+
+def test_a_daemon_that_cannot_keep_what_it_sees_says_so_and_its_runs_are_fine(daemon, make, pfid):
+    whole = make.snapshot(runs=[make.run()], verdicts=[make.verdict()], gates=[make.gate()])
+    full = replace(whole.health, store_problem="cannot write x.sqlite: disk is full")
+    daemon.snapshot = replace(whole, health=full)
+    for command in (["status"], ["show", "train-0001"]):
+        code, _, err = pfid(*command)
+        assert code == 0
+        assert " ".join(err.split()).count("cannot write x.sqlite: disk is full") == 1
