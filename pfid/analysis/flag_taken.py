@@ -75,7 +75,7 @@ def flag_taken(field: str, requested: Any, launches: Launches, unread: str = "")
             "cannot_tell",
             f"{field} = {requested}: what was launched ({seen}) cannot tell whether it took",
         )
-    if unread and not _shown(field, requested, launches, took=took):
+    if unread and not _shown(field, requested, launches):
         return _unknown(
             field,
             requested,
@@ -103,18 +103,16 @@ def _unknown(field: str, requested: Any, reason: str, text: str) -> FlagTaken:
     )
 
 
-def _shown(field: str, requested: Any, launches: Launches, *, took: bool) -> bool:
+def _shown(field: str, requested: Any, launches: Launches) -> bool:
     """Whether the launches seen show it, whatever else was launched.
 
     Kernels that only the implementation launches show that it took, and that another one ran says
     nothing of its own. A grouped kernel does not rule the fallback out; either rules the loop out.
     """
     if field == EXPERTS:
-        if took:
-            return bool(launches.families.get("deep_gemm")) and requested != "grouped_mm"
         return launches.experts is Experts.FALLBACK or requested != "grouped_mm"
     known = implementation_of(requested)
-    if not took or known is None:
+    if known is None:
         return False
     name, one = known
     others = frozenset() if name == SDPA else IMPLEMENTATIONS[SDPA].shared
