@@ -53,6 +53,10 @@ class Inbox(Generic[M]):
         if self._waiting:
             self._poller.wake()
 
+    def leave(self, message: M) -> None:
+        """Add a message that wakes nobody: it is taken with the next one, or when work is due."""
+        self._messages.put(message)
+
     def get(self, timeout: float) -> M:
         """Take the next message; deaths until now stand behind those that were put before.
 

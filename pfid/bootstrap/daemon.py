@@ -221,7 +221,7 @@ def build(place: Place, config: Config, environ: MutableMapping[str, str]) -> Da
         folder.mkdir(mode=0o755, parents=True, exist_ok=True)
     state = StateFile(path=place.state_dir / STATE_FILE, local=place.engine_of is None)
     store = Store(state, _store_events(post))
-    reader = ReaderJoint(post)
+    reader = ReaderJoint(post, inbox.leave)
     page = page_joint(place, config, log)
     embedded = place.engine_of is not None
     server = ControlServer(

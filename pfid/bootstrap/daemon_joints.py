@@ -24,7 +24,7 @@ from pfid.daemon.messages import (
 from pfid.policy.baseline import EarlierRun
 from pfid.spec.world import World
 from pfid.wire.control import Request
-from pfid.wire.reader import Order, decode_report, encode
+from pfid.wire.reader import Beat, Order, decode_report, encode
 from pfid.wire.stored import Change, StoredEvent, StoredRun
 from pfid.workers.admission import Admission
 
@@ -121,9 +121,10 @@ class StoreJoint:
 class ReaderJoint:
     """The log reader and its owner."""
 
-    def __init__(self, post: Post) -> None:
-        """Report through ``post``."""
+    def __init__(self, post: Post, leave: Post) -> None:
+        """Report through ``post``, and what can wait for other news through ``leave``."""
         self._post = post
+        self._leave = leave
         self.owner = WorkerOwner(WorkerCommand(module=READER_MODULE), self._heard)
 
     def order(self, order: Order, fds: Sequence[int], generation: int) -> bool:
@@ -133,7 +134,8 @@ class ReaderJoint:
     def _heard(self, event: WorkerEvent) -> None:
         if isinstance(event, WorkerMessage):
             report = decode_report(event.body)
-            self._post(ReaderTold(generation=event.generation, report=report))
+            tell = self._leave if isinstance(report, Beat) else self._post
+            tell(ReaderTold(generation=event.generation, report=report))
         elif isinstance(event, WorkerStarted):
             self._post(ReaderStarted(generation=event.generation))
         elif isinstance(event, WorkerEnded):

@@ -123,8 +123,7 @@ class SamplerLoop:
         configured = self._configured
         now_s = time.monotonic()
         every_s = BEAT_S if configured is None else configured.interval_s
-        missed = now_s - self._due_s > every_s
-        self._due_s = now_s + every_s if missed else self._due_s + every_s
+        self._due_s = next_due_s(now_s, every_s)
         if configured is None or self._channel.pending_bytes > FULL_BYTES:
             self._report(Beat())
             return
@@ -243,6 +242,15 @@ class SamplerLoop:
     def _flush(self) -> None:
         with self._talking:
             self._channel.flush()
+
+
+def next_due_s(now_s: float, every_s: float) -> float:
+    """The next multiple of the interval that is not too soon.
+
+    By the same clock the daemon judges at multiples of parts of a second, and the reader of logs
+    beats: what comes together wakes it once. A reading too soon would be of too short a time.
+    """
+    return ((now_s + every_s / 2) // every_s + 1) * every_s
 
 
 def _asked_to_end(*_: object) -> NoReturn:

@@ -92,6 +92,20 @@ def test_a_message_of_another_thread_ends_the_wait_that_is_going_on(inbox):
         assert time.monotonic() - began_s < WAIT_S, "it was woken, and did not sleep to the end"
 
 
+def test_a_message_that_is_left_wakes_nobody_and_comes_with_the_next(inbox):
+    taken = queue.SimpleQueue()
+    waiting = threading.Thread(target=lambda: taken.put(inbox.get(WAIT_S)), daemon=True)
+    woken, wake = [], inbox._poller.wake
+    inbox._poller.wake = lambda: (woken.append(True), wake())
+    waiting.start()
+    while not inbox._waiting:
+        time.sleep(0.001)
+    inbox.leave("left")
+    assert not woken
+    inbox.put("put")
+    assert [taken.get(timeout=WAIT_S), inbox.get(WAIT_S)] == ["left", "put"]
+
+
 def test_a_message_that_comes_just_before_the_wait_is_not_slept_over(inbox):
     """Whoever put it saw nobody wait, so nobody is woken."""
     messages, asked = inbox._messages, []
