@@ -1,13 +1,12 @@
 """Deliberate breaks of a project in a scratch worktree, and whether its own tests notice.
 
 The user's tree, index and branches are never touched: the worktree is a plain copy of the commit,
-made with ``git archive``, and no worktree of the repository is registered.
+made through an index of its own, and no worktree of the repository is registered. It holds what
+an archive would leave out (``export-ignore``): that is often the tests.
 """
 
 import ast
-import io
 import os
-import tarfile
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, Final
 
-from pfid.adapters.bounded_process import CannotStartError, found_program, run_bounded
+from pfid.adapters.git_command import GitCommand, GitGaveUpError
 from pfid.adapters.python_introspection import PROBES
 from pfid.bootstrap.preflight.project import Project
 from pfid.config.preflight.asked import Tests
@@ -23,8 +22,8 @@ from pfid.config.preflight.source import Mutation
 from pfid.domain.errors import ConfigError, PfidError
 from pfid.spec.ports.python import PythonAnswer
 
-ARCHIVE_MAX_BYTES: Final = 1 << 30
-ARCHIVE_S: Final = 120.0
+COPY_MAX_BYTES: Final = 1 << 30
+COPY_S: Final = 120.0
 SITE: Final = PROBES / "scratch_site"
 FIRST_FAILURE: Final = {"pytest": "-x", "unittest": "-f"}
 """One failure shows that a break was noticed."""
@@ -71,12 +70,11 @@ def mutate_project(project: Project, told: Callable[[str], None]) -> tuple[Mutan
     mutations = project.spec.mutations
     if not mutations:
         raise ConfigError(("the spec lists no [[mutations]]: nothing was broken",))
-    archive = _archive(project)
     inside = project.folder.resolve().relative_to(Path(project.git.root).resolve())
     results: list[MutantResult] = []
     with tempfile.TemporaryDirectory(prefix="pfid-mutate-") as place:
         scratch = os.path.realpath(Path(place) / "tree")
-        _unpack(archive, Path(scratch))
+        _copy_commit(project, Path(scratch))
         tried = _Scratch(project, Path(scratch), Path(scratch) / inside)
         tried.look_at(dict.fromkeys(m.test for m in mutations))
         for mutation in mutations:
@@ -85,34 +83,27 @@ def mutate_project(project: Project, told: Callable[[str], None]) -> tuple[Mutan
     return tuple(results)
 
 
-def _archive(project: Project) -> bytes:
+def _copy_commit(project: Project, scratch: Path) -> None:
+    """Write every file of the commit; links that lead out of the project are the project's own."""
     git = project.git
     if git.problem.value or git.commit is None:
         raise NoScratchError(f"no commit to break: {git.problem.value or 'no_commit'} {git.detail}")
-    program = found_program("git", project.environ, str(project.folder))
-    if program is None:
-        raise NoScratchError("git is not installed")
-    environ = {n: v for n, v in project.environ.items() if not n.startswith("GIT_")}
+    command, index = GitCommand(git.root, project.environ), str(scratch.parent / "index")
+    command.begin(COPY_S)
     try:
-        done = run_bounded(
-            [program, "-C", git.root, "archive", "--format=tar", git.commit],
-            environ,
-            deadline_s=ARCHIVE_S,
-            out_max_bytes=ARCHIVE_MAX_BYTES,
-        )
-    except CannotStartError as error:
-        raise NoScratchError(str(error)) from error
-    if done.exit_code != 0 or done.overflowed:
-        raise NoScratchError(f"the commit cannot be copied: {done.last_line() or 'too large'}")
-    return done.out
+        if _size_bytes(command.run("ls-tree", "-r", "-l", "-z", git.commit)) > COPY_MAX_BYTES:
+            raise NoScratchError("the commit cannot be copied: too large")
+        command.run("read-tree", "--no-sparse-checkout", git.commit, index=index)
+        command.run("checkout-index", "--all", f"--prefix={scratch}/", index=index)
+    except GitGaveUpError as error:
+        why = error.detail or error.problem.value
+        raise NoScratchError(f"the commit cannot be copied: {why}") from error
 
 
-def _unpack(archive: bytes, scratch: Path) -> None:
-    with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
-        # Links that lead out of the project are the project's own. Python has filters from
-        # 3.11.4 on; git archives no name that lies outside.
-        tar.extraction_filter = getattr(tarfile, "tar_filter", None)
-        tar.extractall(scratch)  # noqa: S202 - as above
+def _size_bytes(listed: bytes) -> int:
+    """Of all files: ``MODE KIND NAME SIZE<tab>PATH``; a submodule has none."""
+    heads = (entry.partition(b"\t")[0].split() for entry in listed.split(b"\0"))
+    return sum(int(head[3]) for head in heads if len(head) > 3 and head[3].isdigit())
 
 
 class _Scratch:

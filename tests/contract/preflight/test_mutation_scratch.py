@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pfid.bootstrap.preflight.mutation import MutantCame, mutate_project
+from pfid.bootstrap.preflight.mutation import MutantCame, NoScratchError, mutate_project
 
 pytestmark = pytest.mark.full
 SPEC = """
@@ -139,6 +139,19 @@ def test_the_break_is_what_the_test_sees(project, led):
     result = came(project)
     assert (result.came, result.why) == (MutantCame.CAUGHT, "")
     assert "one | other" in (project.folder / "src/pkg/core.py").read_text()
+
+
+def test_what_an_archive_would_leave_out_is_in_the_copy(project):
+    by_path_file(project)
+    project.write(".gitattributes", "tests export-ignore\n")
+    (project.folder / "away").symlink_to("/nowhere/at/all")
+    assert (came(project).came, project.git("status", "--porcelain")) == (MutantCame.CAUGHT, "")
+
+
+def test_a_commit_that_is_too_large_to_be_copied_is_said_to_be(project, monkeypatch):
+    monkeypatch.setattr("pfid.bootstrap.preflight.mutation.COPY_MAX_BYTES", 10)
+    with pytest.raises(NoScratchError, match="too large"):
+        came(project)
 
 
 GATE = """
