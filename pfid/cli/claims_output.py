@@ -55,7 +55,11 @@ def print_findings(path: Path, ledger: Ledger, checked: Checked) -> None:
             ],
         )
     else:
-        say("good: every claim stands, and no superseded figure does")
+        looked = checked.standing is not None and checked.standing.claims > 0
+        figures = (
+            "no superseded figure does" if looked else "there was no superseded figure to find"
+        )
+        say(f"good: every claim stands, and {figures}")
     note(f"{path}: {_several(len(ledger.claims), 'claim')}")
     if checked.standing is not None and checked.standing.claims:
         found = checked.standing

@@ -193,6 +193,14 @@ def test_an_empty_ledger_is_nothing_to_be_good(ledger):
     assert "good" not in call("check").output
 
 
+def test_figures_that_nobody_looked_for_are_not_said_to_stand_nowhere(ledger, tmp_path):
+    (tmp_path / "run.sh").write_text("echo\n")
+    told("add", "k", *OLD, "--expires", "2999-01-01")
+    assert "there was no superseded figure to find" in call("check").output
+    told("supersede", "k", *SAID, "--withdrawn")
+    assert "no superseded figure does" in call("check").output
+
+
 def test_a_first_ledger_that_cannot_be_written_is_a_usage_error(ledger):
     ledger.symlink_to("/proc/nowhere/claims.toml")
     assert call("init").exit_code == 2
