@@ -24,7 +24,7 @@ from pfid.formats.trace.key_averages import (
 )
 
 EVIDENCE_SHOWN = 3
-UNSURE: Final = frozenset({"footer_exceeded", "rows_unread", "clipped"})
+UNSURE: Final = frozenset({"footer_exceeded", "rows_unread", "clipped", "cut"})
 """Notes with which the figures of a table are not those of its kernels."""
 
 

@@ -615,6 +615,14 @@ def test_a_table_tells_launches_that_are_too_many_and_never_that_they_are_all(
     assert ("at least 30 launches in all" if outcome == "fail" else "give the trace") in met["why"]
 
 
+def test_a_table_that_ends_in_its_middle_is_no_clean_answer(tmp_path):
+    log = averages(tmp_path / "log")
+    log.write_text("\n".join(log.read_text().splitlines()[:-3]))
+    body, notes = report(log, code=3)
+    assert body["sum_us"] == 6_000_000
+    assert "no closing rule" in notes["cut"]
+
+
 def test_a_row_of_a_table_that_cannot_be_read_is_no_clean_answer(tmp_path):
     body, notes = report(averages(tmp_path / "bad", ("gemm two", "3.0x0s", "60")), code=3)
     assert body["sum_us"] == 9_000_000
