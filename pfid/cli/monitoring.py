@@ -11,12 +11,12 @@ import click
 from pfid.cli.chosen_config import chosen_config
 from pfid.cli.finite import WholeRange
 from pfid.cli.output import Exit, error
-from pfid.config.model import DEFAULT_LISTEN
+from pfid.config.model import Config
 from pfid.formats.untrusted import printable
 from pfid.monitoring.alertmanager import alertmanager_data
 from pfid.monitoring.dashboard import dashboard_text
 from pfid.monitoring.rule_file import EVERY, JOB, Choice, RuleChoiceError, rule_groups, rules_data
-from pfid.monitoring.scraping import file_sd, scrape_data
+from pfid.monitoring.scraping import file_sd, own_target, scrape_data
 from pfid.monitoring.yaml_text import yaml_text
 
 _LABEL: Final = re.compile(r"([a-zA-Z_][a-zA-Z0-9_]*)=(.*)\Z", re.DOTALL)
@@ -111,7 +111,11 @@ def dashboard(ctx: click.Context, out: Path | None) -> None:
 @click.argument("targets", nargs=-1, metavar="[HOST:PORT]...")
 @_job
 @click.option("--targets-file", default="", help="Read targets from this file (see sd) instead.")
-@click.option("--https", is_flag=True, help="The pages are served over TLS.")
+@click.option(
+    "--https/--http",
+    default=None,
+    help="Whether the pages are served over TLS, if not as the configuration here says.",
+)
 @click.option("--ca-file", help="Who signed the pages' certificates; implies --https.")
 @click.option("--cert-file", help="Client certificate that is shown to the pages.")
 @click.option("--key-file", help="Its key.")
@@ -128,7 +132,7 @@ def scrape_config(  # noqa: PLR0917 - click hands each option over as an argumen
     targets: Sequence[str],
     job: str,
     targets_file: str,
-    https: bool,
+    https: bool | None,
     ca_file: str | None,
     cert_file: str | None,
     key_file: str | None,
@@ -136,21 +140,30 @@ def scrape_config(  # noqa: PLR0917 - click hands each option over as an argumen
     config: Path | None,
     out: Path | None,
 ) -> None:
-    """The scrape job; this box alone if no target is named.
+    """The scrape job; if no target is named this box alone, at the first address of page.listen.
 
-    Its sample limit leaves room for as many runs as the configuration allows on the page; for
-    boxes that are configured otherwise, name the most that any of them allows with --runs.
+    Its sample limit leaves room for as many runs as the configuration allows on the page, and it
+    is over TLS where that has a certificate; for boxes that are configured otherwise, name the
+    most runs that any of them allows with --runs, and --https or --http.
 
-    Exit codes: 0 printed, 2 usage, or --out cannot be written.
+    Exit codes: 0 printed, 2 usage, no address to scrape, or --out cannot be written.
     """
-    chosen = _addresses(ctx, targets) or [DEFAULT_LISTEN]
+    pages = chosen_config(config)
+    chosen = _addresses(ctx, targets)
+    if not chosen and not targets_file:
+        chosen = [_own(ctx, pages)]
     if (cert_file is None) is not (key_file is None):
         error("a client certificate has a file and a key: give both")
         ctx.exit(Exit.USAGE)
     files = {"ca_file": ca_file, "cert_file": cert_file, "key_file": key_file}
     tls = {name: path for name, path in files.items() if path}
-    secure = tls if https or tls else None
-    most = runs or chosen_config(config).page.exported_runs_max
+    if tls and https is False:
+        error("certificates are for pages over TLS: leave --http or the files out")
+        ctx.exit(Exit.USAGE)
+    if https is None:
+        https = bool(tls or pages.tls_server_config.cert_file)
+    secure = tls if https else None
+    most = runs or pages.page.exported_runs_max
     _write(ctx, yaml_text(scrape_data(job, chosen, most, targets_file, secure)), out)
 
 
@@ -193,6 +206,14 @@ def sd(ctx: click.Context, targets: Sequence[str], labels: Sequence[str], out: P
         ctx.exit(Exit.USAGE)
     named = {m[1]: m[2] for m in pairs if m}
     _write(ctx, json.dumps(file_sd(_addresses(ctx, targets), named), indent=2) + "\n", out)
+
+
+def _own(ctx: click.Context, pages: Config) -> str:
+    target = own_target(pages.page.listen)
+    if target is None:
+        error("page.listen names no address with a port of its own: name the HOST:PORT to scrape")
+        ctx.exit(Exit.USAGE)
+    return target
 
 
 def _addresses(ctx: click.Context, targets: Sequence[str]) -> list[str]:

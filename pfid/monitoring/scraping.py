@@ -3,11 +3,28 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from pfid.config.address import Address, parse_address
+
 INTERVAL: Final = "15s"
 SAMPLES_OF_BOX: Final = 5_000
 """GPUs, checks, gates and pfid itself come to some hundred samples."""
 SAMPLES_A_RUN: Final = 200
 """A run comes to 60, and to 90 when no check can look at it; plugins' checks are three each."""
+
+
+_EVERY_ADDRESS: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - read, not bound
+
+
+def own_target(listen: Sequence[str]) -> str | None:
+    """Where a page that listens there is scraped from its own box; None where nobody can say.
+
+    One address alone: a page that is scraped at two is two boxes to every rule. A free port
+    (0) is known to the kernel only.
+    """
+    for address in map(parse_address, listen):
+        if address.port:
+            return str(Address(_EVERY_ADDRESS.get(address.host, address.host), address.port))
+    return None
 
 
 def samples_max(runs: int) -> int:

@@ -85,6 +85,59 @@ def test_promtool_takes_a_scrape_config_over_tls(tmp_path):
     assert half.exit_code == 2
 
 
+PAGE = """
+[page]
+listen = {listen}
+[tls_server_config]
+cert_file = "{cert}"
+key_file = "{cert}"
+"""
+
+
+def configured(tmp_path, listen, cert=""):
+    path = tmp_path / "pfid.toml"
+    path.write_text(PAGE.format(listen=json.dumps(listen), cert=cert))
+    return ("scrape-config", "--config", str(path))
+
+
+@pytest.mark.parametrize(
+    ("listen", "target"),
+    [
+        (["192.0.2.7:20001"], "192.0.2.7:20001"),
+        (["127.0.0.1:0", "[2001:db8::1]:9", "127.0.0.1:8"], "[2001:db8::1]:9"),
+        (["0.0.0.0:20001"], "127.0.0.1:20001"),
+        (["[::]:20001"], "[::1]:20001"),
+    ],
+)
+def test_the_job_of_this_box_is_at_the_address_of_its_page(tmp_path, listen, target):
+    """It is one target, however many addresses the page has: two would be two boxes."""
+    asked = configured(tmp_path, listen)
+    assert said(*asked) == said("scrape-config", target)
+    assert f'"{target}"' in said(*asked)
+
+
+def test_the_job_is_over_tls_where_the_configuration_is(tmp_path):
+    asked = configured(tmp_path, ["192.0.2.7:20001"], cert="/etc/pfid/page.pem")
+    assert said(*asked) == said("scrape-config", "192.0.2.7:20001", "--https")
+    assert 'scheme: "https"' in said(*asked, "box-a:19866")
+    assert said(*asked, "--http") == said("scrape-config", "192.0.2.7:20001")
+
+
+@pytest.mark.parametrize("listen", [[], ["127.0.0.1:0"]])
+def test_where_there_is_no_page_to_scrape_no_job_is_made_up(tmp_path, listen):
+    asked = configured(tmp_path, listen)
+    done = CliRunner().invoke(command, asked)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "page.listen" in done.stderr
+    assert "box-a:1" in said(*asked, "box-a:1")
+    assert "boxes.json" in said(*asked, "--targets-file", "boxes.json")
+
+
+def test_certificates_for_plain_http_are_refused():
+    done = CliRunner().invoke(command, ("scrape-config", "--http", "--ca-file", "x"))
+    assert (done.exit_code, done.stdout) == (2, "")
+
+
 NO_TARGETS = ("box", "box:", ":1", "box:0", "box:70000", "box:x", "::1:9", "a b:9", "http://x:9")
 
 
