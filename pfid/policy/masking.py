@@ -27,6 +27,15 @@ _SECRET_PAIRS: Final = frozenset(
         *("wandb_key", "hf_key", "openai_key", "anthropic_key", "comet_key", "azure_key"),
     }
 )
+_SECRET_ENDS: Final = ("password", "passwd", "passphrase")
+_PLACES: Final = frozenset(
+    {
+        *("prod", "production", "dev", "devel", "development", "stage", "staging", "test"),
+        *("testing", "qa", "uat", "live", "sandbox", "ci", "local", "admin", "user", "ro", "rw"),
+        *("read", "write", "readonly", "backup", "old", "value", "v", "secondary"),
+    }
+)
+"""After ``token`` these say which key it is: of what place, of whom, for what."""
 _OF_TEXT: Final = frozenset(
     {
         *("eos", "bos", "pad", "unk", "mask", "sep", "cls", "stop", "special", "image", "audio"),
@@ -94,7 +103,9 @@ def names_a_secret(name: str) -> bool:
     pairs = {f"{first}_{second}" for first, second in pairwise(words)}
     if _SECRET_WORDS.intersection(words) or _SECRET_PAIRS & pairs:
         return True
-    while words and words[-1].isdigit():  # the second one is one as well
+    if any(word.endswith(_SECRET_ENDS) for word in words):  # pgpassword, dbpasswd
+        return True
+    while words and (words[-1].isdigit() or words[-1] in _PLACES):  # hf_token_2, api_token_prod
         words.pop()
     before = words[-2] if len(words) > 1 else ""
     return words[-1:] == ["token"] and before not in _OF_TEXT

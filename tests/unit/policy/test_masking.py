@@ -13,6 +13,8 @@ TOKEN = "hf_" + "a1B2" * 9
         "--hf-token", "HF_TOKEN", "hub_token", "hub.token", "token", "--password", "dbPassword",
         "WANDB_API_KEY", "apiKey", "AWS_SECRET_ACCESS_KEY", "--auth-header", "ssh_key",
         "client_secret", "GITHUB_PAT", "access-token", "credentials", "HF_TOKEN_2", "--wandb-key",
+        "PGPASSWORD", "MYSQL_ROOT_PASSWORD", "dbpasswd", "API_TOKEN_PROD", "TOKEN_PROD",
+        "hf_token_read_2", "apiTokenStaging", "TOKEN_V2", "PASSWORD_FILE_OLD",
     ],
 )  # fmt: skip
 def test_a_name_that_speaks_of_a_secret_is_known(name):
@@ -25,7 +27,7 @@ def test_a_name_that_speaks_of_a_secret_is_known(name):
         "--tokenizer", "--max-tokens", "--max_new_tokens", "num_tokens", "--eos-token", "pad_token",
         "TOKENIZERS_PARALLELISM", "--key", "--keys", "primary_key", "--path", "PATH", "pattern",
         "--special-token", "--compass", "--author", "token_dim", "mask_token",
-        "eos_token_2", "2",
+        "eos_token_2", "2", "token_type", "eos_token_test", "token_id", "token_count_prod", "prod",
     ],
 )  # fmt: skip
 def test_a_name_that_speaks_of_text_is_left_alone(name):
@@ -98,6 +100,7 @@ def test_what_hides_in_a_value_is_masked_by_its_key_or_its_shape():
         ("export A=1; HF_TOKEN='a b' python x", f"export A=1; HF_TOKEN={MASK} python x"),
         ('HF_TOKEN="a \\" b" x', f"HF_TOKEN={MASK} x"),
         ('HF_TOKEN="unclosed', f"HF_TOKEN={MASK}"),
+        ("env PGPASSWORD=a TOKEN_PROD=b x", f"env PGPASSWORD={MASK} TOKEN_PROD={MASK} x"),
         ("X_API_KEY=a&& y", f"X_API_KEY={MASK}&& y"),
         ("python --hf-token abc -x", f"python --hf-token {MASK} -x"),
         ("x -y --password abc --lr 3", f"x -y --password {MASK} --lr 3"),
