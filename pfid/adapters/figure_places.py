@@ -89,12 +89,13 @@ class Reader:
                     yield Place(path, line, one.key, one.text)
 
     def is_told_above(self, path: str) -> bool:
-        """Whether the first line of a file may say what the numbers below it are.
+        """Whether the first line of a file may say what the numbers below it are, or is empty.
 
         Raises:
             OSError: if it cannot be read.
         """
-        return is_separated(path) and self.look.tells_over(self._first(path))
+        first = self._first(path)
+        return not first or self.look.tells_over(first)
 
     def _may_stand(self, line: bytes, below: bytes) -> bool:
         text = line + b"\n" + below

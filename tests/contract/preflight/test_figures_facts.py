@@ -213,6 +213,26 @@ def test_real_ripgrep_and_our_own_reading_give_the_same_answers(tmp_path):
 
 
 @pytest.mark.needs("rg")
+@pytest.mark.parametrize(
+    "body",
+    [
+        "\ntook 4.3\nhours\n",
+        "took 4.3\nhours\n",
+        "run,seed\na,4.3 h\n",
+        "run,h\na,4.3\n",
+        "run,seed\na,1\nb,<b>4.3</b> h\n",
+    ],
+)
+def test_ripgrep_spares_no_row_of_a_table_that_we_would_read(tmp_path, body):
+    (tmp_path / "a.csv").write_text(body)
+    ours = search_files(tmp_path, ["a.csv"], MANY)
+    theirs = search_files(tmp_path, ["a.csv"], MANY, environ=os.environ)
+    assert theirs.by == "ripgrep"
+    assert theirs.places == ours.places
+    assert [place.key for place in ours.places] == ["hours"]
+
+
+@pytest.mark.needs("rg")
 @pytest.mark.parametrize("one", MANY, ids=lambda one: one.key)
 def test_ripgrep_names_no_file_more_than_it_must(tmp_path, one):
     """It is asked to spare us reading: a pattern that every file matches would spare nothing."""
