@@ -22,8 +22,14 @@ from pfid.monitoring.yaml_text import yaml_text
 _LABEL: Final = re.compile(r"([a-zA-Z_][a-zA-Z0-9_]*)=(.*)\Z", re.DOTALL)
 _JOB: Final = re.compile(r"[\w.:/@+ -]+\Z")
 """What neither PromQL nor a template nor YAML reads as something of its own."""
-_TARGET: Final = re.compile(r"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):([0-9]{1,5})\Z")
-_URL: Final = re.compile(r"https?://[^\s/][^\s]*\Z")
+_TARGET: Final = re.compile(r"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):(?P<port>[0-9]{1,5})\Z")
+_ESCAPED: Final = "%[0-9A-Fa-f]{2}"
+_URL: Final = re.compile(
+    rf"https?://(?:(?:[A-Za-z0-9._~!$&'()*+,;=:-]|{_ESCAPED})*@)?"
+    r"(?:\[[0-9A-Fa-f:.]+\]|[\w.-]+)(?::(?P<port>[0-9]{1,5}))?"
+    rf"(?:[/?#](?:[^\s%\x00-\x1f\x7f\ud800-\udfff]|{_ESCAPED})*)?\Z"
+)
+"""What Alertmanager takes as one; a port that there is none of it would take as well."""
 
 
 def _out(command: Callable[..., None]) -> Callable[..., None]:
@@ -53,6 +59,18 @@ def _like(pattern: re.Pattern[str], wanted: str) -> Callable[..., str]:
         return value
 
     return look
+
+
+def _url(_: click.Context, option: click.Parameter, value: str) -> str:
+    if not _reachable(_URL.match(value)):
+        wanted = "an http:// or https:// URL with a host, and a port of 1 to 65535 if any"
+        raise click.BadParameter(f"{value!r} is not {wanted}", param=option)
+    return value
+
+
+def _reachable(found: re.Match[str] | None) -> bool:
+    """Whether it was matched, and its port is one."""
+    return found is not None and (found["port"] is None or 0 < int(found["port"]) < 65_536)
 
 
 @click.group()
@@ -171,13 +189,13 @@ def scrape_config(  # noqa: PLR0917 - click hands each option over as an argumen
 @click.option(
     "--webhook",
     required=True,
-    callback=_like(_URL, "an http:// or https:// URL"),
+    callback=_url,
     help="URL that is told of every alert.",
 )
 @click.option(
     "--dead-man",
     required=True,
-    callback=_like(_URL, "an http:// or https:// URL"),
+    callback=_url,
     help="URL that notices when the Watchdog stops.",
 )
 @_out
@@ -200,12 +218,25 @@ def sd(ctx: click.Context, targets: Sequence[str], labels: Sequence[str], out: P
 
     Exit codes: 0 printed, 2 usage, or --out cannot be written.
     """
-    pairs = [_LABEL.match(label) for label in labels]
-    if not all(pairs):
-        error("a label is NAME=VALUE, its name letters, digits and _")
-        ctx.exit(Exit.USAGE)
-    named = {m[1]: m[2] for m in pairs if m}
+    named = _labels(ctx, labels)
     _write(ctx, json.dumps(file_sd(_addresses(ctx, targets), named), indent=2) + "\n", out)
+
+
+def _labels(ctx: click.Context, labels: Sequence[str]) -> dict[str, str]:
+    named: dict[str, str] = {}
+    for label in labels:
+        found = _LABEL.match(label)
+        if not found:
+            error("a label is NAME=VALUE, its name letters, digits and _")
+            ctx.exit(Exit.USAGE)
+        if found[1].startswith("__"):
+            error(f"{printable(found[1], 80)}: names with __ at their front are Prometheus's own")
+            ctx.exit(Exit.USAGE)
+        if found[1] in named:
+            error(f"{printable(found[1], 80)} is given twice: a label has one value")
+            ctx.exit(Exit.USAGE)
+        named[found[1]] = found[2]
+    return named
 
 
 def _own(ctx: click.Context, pages: Config) -> str:
@@ -218,8 +249,7 @@ def _own(ctx: click.Context, pages: Config) -> str:
 
 def _addresses(ctx: click.Context, targets: Sequence[str]) -> list[str]:
     for target in targets:
-        found = _TARGET.match(target)
-        if not found or not 0 < int(found[1]) < 65536:
+        if not _reachable(_TARGET.match(target)):
             error(f"{printable(target, 80)} is not HOST:PORT; an IPv6 address stands in brackets")
             ctx.exit(Exit.USAGE)
     return list(targets)

@@ -163,7 +163,33 @@ def test_another_job_is_in_all_that_is_printed_and_taken(tmp_path):
     tool("promtool", "check", "config", "--syntax-only", str(out))
 
 
-@pytest.mark.parametrize("url", ["nonsense", "", "file:///etc/passwd", "http://", "http:// x"])
+@pytest.mark.parametrize(
+    "labels",
+    [("__address__=x",), ("__scheme__=https",), ("site=x", "site=y"), ("site=x", "site=x")],
+)
+def test_a_label_that_moves_the_target_or_is_given_twice_is_refused(labels):
+    options = [part for label in labels for part in ("--label", label)]
+    done = CliRunner().invoke(command, ("sd", "box-a:1", *options))
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert labels[0].partition("=")[0] in done.stderr
+
+
+NO_URLS = (
+    *("nonsense", "", "file:///etc/passwd", "http://", "http:// x", "http://?x", "http://@/"),
+    *("http://a:b/", "http://a:0/", "http://a:70000/", "http://:9/", "http://[::1/", "http://::1/"),
+    *(
+        "http://a{b}/",
+        "http://a^b/",
+        "http://a%41/",
+        "http://a/%zz",
+        "http://a/#%4",
+        "http://a/\x01",
+    ),
+    "http://a/\ud800",
+)
+
+
+@pytest.mark.parametrize("url", NO_URLS)
 def test_a_receiver_that_is_no_url_is_refused(url):
     good = "https://example.org/x"
     for first, second in ((url, good), (good, url)):
@@ -171,6 +197,19 @@ def test_a_receiver_that_is_no_url_is_refused(url):
             command, ("alertmanager", "--webhook", first, "--dead-man", second)
         )
         assert (done.exit_code, done.stdout) == (2, "")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("http://a", "https://box-a.example.org:8443/x/y?z=1&q=2", "http://[::1]:9/x"),
+        *("http://anna:pa%20ss@a_b/", "http://a?x", "http://a/%41é{}|#x"),
+    ],
+)
+def test_alertmanager_takes_every_url_that_is_let_through(tmp_path, url):
+    out = tmp_path / "alertmanager.yml"
+    said("alertmanager", "--webhook", url, "--dead-man", url, "--out", str(out))
+    tool("amtool", "check-config", str(out))
 
 
 def test_alertmanager_takes_its_config(tmp_path):
