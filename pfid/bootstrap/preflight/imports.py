@@ -4,7 +4,7 @@ import ast
 import json
 import re
 import stat
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -29,18 +29,24 @@ class Imports:
     words: frozenset[str] | None = frozenset()
 
 
-def imports_of(path: Path, among: Collection[str]) -> Imports:
-    """Read a file; ``among`` are the words to be looked for where it cannot be parsed."""
+def imports_of(path: Path, among: Collection[str], package: Sequence[str] = ()) -> Imports:
+    """Read a file.
+
+    Args:
+        path: of the file.
+        among: the words to be looked for where it cannot be parsed.
+        package: names of the folders it lies in, from the root: where a relative import begins.
+    """
     body = _read(path)
     if body is None:
         return Imports(words=None)
     try:
         body = _of_notebook(body) if path.suffix == ".ipynb" else body
-        return Imports(names=frozenset(_names(_parsed(body))))
+        return Imports(names=frozenset(_names(_parsed(body), package)))
     except _UNPARSED:
         text = body.decode(errors="replace")
         words = set(re.findall(r"\w+", text)).intersection(among)
-        return Imports(names=frozenset(_of_lines(text)), words=frozenset(words))
+        return Imports(names=frozenset(_of_lines(text, package)), words=frozenset(words))
 
 
 def is_script(path: Path) -> bool:
@@ -51,7 +57,7 @@ def is_script(path: Path) -> bool:
     if body.startswith(b"#!"):
         return b"python" in body.partition(b"\n")[0]
     try:
-        return any(True for _ in _names(_parsed(body)))
+        return any(True for _ in _names(_parsed(body), ()))
     except _UNPARSED:
         return False
 
@@ -88,29 +94,57 @@ def _parsed(body: bytes) -> ast.AST:
     return ast.parse(body)
 
 
-def _of_lines(text: str) -> Iterator[str]:
+def _of_lines(text: str, package: Sequence[str]) -> Iterator[str]:
     """Imports that stand on a line of their own, whatever else the file holds."""
     for line in text.splitlines():
         alone = line.strip()
         if alone.startswith(("import ", "from ")):
             try:
-                yield from _names(ast.parse(alone))
+                yield from _names(ast.parse(alone), package)
             except _UNPARSED:
                 continue
 
 
-def _names(tree: ast.AST) -> Iterator[str]:
+def _names(tree: ast.AST, package: Sequence[str]) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 yield from _with_parents(alias.name)
         elif isinstance(node, ast.ImportFrom):
+            base = _absolute("." * node.level + (node.module or ""), package)
             for alias in node.names:
-                base = f"{node.module}." if node.module else ""
-                yield from _with_parents(f"{base}{alias.name}")
+                yield from _with_parents(f"{base}.{alias.name}" if base else alias.name)
+        elif isinstance(node, ast.Call) and _is_import(node.func):
+            yield from _with_parents(_absolute(*_said_by(node, package)))
+
+
+def _is_import(called: ast.expr) -> bool:
+    """``importlib.import_module(...)`` and ``__import__(...)``, however they are reached."""
+    name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
+    return name in {"import_module", "__import__"}
+
+
+def _said_by(call: ast.Call, package: Sequence[str]) -> tuple[str, Sequence[str]]:
+    """The name that a call imports, and the package it begins in; "" if the name is made."""
+    given = dict(zip(("name", "package"), call.args, strict=False))
+    given |= {each.arg: each.value for each in call.keywords if each.arg}
+    name, begin = (getattr(given.get(key), "value", None) for key in ("name", "package"))
+    if not isinstance(name, str):
+        return "", ()
+    return name, begin.split(".") if isinstance(begin, str) else package
+
+
+def _absolute(name: str, package: Sequence[str]) -> str:
+    """The name from the root: each point in front after the first is one folder up."""
+    rest = name.lstrip(".")
+    level = len(name) - len(rest)
+    if not level:
+        return name
+    above = package[: max(0, len(package) - level + 1)]
+    return ".".join((*above, rest) if rest else above)
 
 
 def _with_parents(name: str) -> Iterator[str]:
-    parts = name.split(".")
+    parts = name.split(".") if name else []
     for end in range(1, len(parts) + 1):
         yield ".".join(parts[:end])

@@ -1,7 +1,7 @@
 """The working tree, and which untracked files the code would import."""
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Final
@@ -14,7 +14,7 @@ from pfid.bootstrap.preflight.hidden_code import (
     places_of_code,
     repositories_within,
 )
-from pfid.bootstrap.preflight.imports import imports_of, is_script
+from pfid.bootstrap.preflight.imports import Imports, imports_of, is_script
 from pfid.bootstrap.preflight.launched_files import launched_files
 from pfid.bootstrap.preflight.listing import listed
 from pfid.bootstrap.preflight.manifest import last_launched
@@ -123,7 +123,7 @@ def imported(
     doubts: dict[str, frozenset[str] | None] = {}
     code, every = list(code), set[str]()
     while code and (open_files or to_the_end):
-        read = {path: imports_of(root / path, last.values()) for path in code}
+        read = {path: _imports(root, path, last.values()) for path in code}
         doubts.update((path, imports.words) for path, imports in read.items())
         names = {name for imports in read.values() for name in imports.names}
         every |= names
@@ -135,6 +135,10 @@ def imported(
     return Found(
         imported=tuple(sorted(found)), unclear=tuple(sorted(unclear)), names=frozenset(every)
     )
+
+
+def _imports(root: Path, path: str, among: Collection[str]) -> Imports:
+    return imports_of(root / path, among, PurePosixPath(path).parent.parts)
 
 
 def _code(root: Path, tracked: Sequence[str], started: Sequence[str]) -> Iterator[str]:

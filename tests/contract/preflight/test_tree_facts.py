@@ -29,6 +29,30 @@ def test_every_way_to_import_is_seen(repository):
     assert imported(repository) == ("a/b.py", "c.py", "pack/__init__.py", "train/d.py")
 
 
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("import importlib\nimportlib.import_module('a.there')\n", ("a/there.py",)),
+        ("from importlib import import_module as m, import_module\nimport_module('a.there')\n",
+         ("a/there.py",)),
+        ("__import__('a.there')\n", ("a/there.py",)),
+        ("x = import_module(name='.there', package='a')\n", ("a/there.py",)),
+        ("import_module('.there', __package__)\n", ("b/there.py",)),
+        ("import_module(f'a.{x}')\nimport_module()\n__import__(3)\n", ()),
+        ("from .there import x\n", ("b/there.py",)),
+        ("from . import there\n", ("b/there.py",)),
+        ("from ..a.there import x\n", ("a/there.py",)),
+        ("from .....there import x\n", ("a/there.py", "b/there.py")),
+    ],
+)  # fmt: skip
+def test_a_name_that_is_written_out_and_a_relative_one_mean_one_file(repository, text, found):
+    repository.write("b/run.py", text)
+    repository.commit()
+    for name in ("a/there.py", "b/there.py"):
+        repository.write(name, "")
+    assert imported(repository) == found
+
+
 def test_code_that_cannot_be_parsed_and_names_no_untracked_file_imports_none(repository):
     repository.write("broken.py", "def (:\n")
     (repository.folder / "nul.py").write_bytes(b"\0\0")
