@@ -121,7 +121,7 @@ def _in_digits(text: str) -> Iterator[Written]:
         factor = _factor(power) * many
         sign = -1.0 if found["sign"] else 1.0
         values = [_float(f"{digits}{fraction.replace(',', '.')}")]
-        if not fraction and whole.count(",") == 1 and whole.index(",") <= 3:
+        if not fraction and whole.find(",") in (1, 2, 3) and whole.replace(",", "", 1).isdigit():
             values.append(_float(whole.replace(",", ".")))
         if fraction.startswith(",") and len(fraction) == 4 and len(digits) <= 3:
             values.append(_float(digits + fraction[1:]))

@@ -584,3 +584,8 @@ def test_no_text_breaks_it(text):
 @given(st.floats(allow_nan=True, allow_infinity=True))
 def test_no_figure_breaks_the_prefilter(value):
     re.compile(prefilter([Wanted(key="k", low=value, unit="h")]))
+
+
+def test_two_numbers_with_a_blank_between_that_parts_thousands_too_are_read():
+    thousands = Wanted(key="steps", low=15_480_609, unit="steps")
+    assert [one.text for one in figures_in("15,480 609 steps", [thousands])] == ["15,480 609"]
