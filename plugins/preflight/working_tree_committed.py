@@ -12,7 +12,8 @@ Code that cannot be read, or is of a newer Python than the one pfid runs in, is 
 names of untracked files: where it holds one and the import itself is not seen, nobody can say.
 
 Blind spot: code outside the repository that is not the launched script, ignored code that is put
-on the path at run time, and imports whose name is made at run time. Which script is launched is
+on the path at run time, imports whose name is made at run time, and what runs a file without
+importing it: `exec(open(...).read())`, `runpy.run_path`, a script that the program starts. Which script is launched is
 known to `pfid run --preflight`, or from the spec's `command` or its smoke run; else nobody can say.
 A commit made after this look is another matter: the launch samples the commit again.
 

@@ -13,6 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 from pfid.adapters.untracked_files import LEFT_OUT
+from pfid.bootstrap.preflight.imports import COMPILED, MODULES, module_parts
 
 ENTRIES_MAX: Final = 20_000
 """So many entries of a folder are looked through for any code at all; of more, it may hold some."""
@@ -84,18 +85,30 @@ def _imported(
                 at = folder.parent / name.replace(".", "/")
                 files = (f"{at}.py", f"{at}/__init__.py")
                 yield from (file for file in files if (root / file).is_file())
+                yield from _compiled(root, at)
         return
-    parts = folder.with_suffix("").parts
-    parts = parts[:-1] if parts[-1] == "__init__" and parts[1:] else parts
+    parts = module_parts(place)
     for i in range(len(parts)):
         if ".".join(parts[i:]) in names and "/".join(parts[:i]) in begins:
             yield place
             return
 
 
+def _compiled(root: Path, module: PurePosixPath) -> Iterator[str]:
+    """Files of a compiled module, as far as its folder is looked through."""
+    try:
+        with os.scandir(root / module.parent) as entries:
+            for entry in islice(entries, ENTRIES_MAX):
+                head, _, _ = entry.name.partition(".")
+                if head == module.name and entry.name.endswith(COMPILED):
+                    yield str(module.parent / entry.name)
+    except OSError:
+        return
+
+
 def _may_be_code(root: Path, entry: str) -> bool:
     if not entry.endswith("/"):
-        return entry.endswith(".py")
+        return entry.endswith(MODULES)
     folder = root / entry
     name = folder.name
     if not name.isidentifier() or name in LEFT_OUT:
@@ -103,7 +116,7 @@ def _may_be_code(root: Path, entry: str) -> bool:
     if any((folder / mark).exists() for mark in _ENVIRONMENT):
         return False
     looked_at = list(islice(_entries(folder), ENTRIES_MAX))
-    return len(looked_at) == ENTRIES_MAX or any(name.endswith(".py") for name in looked_at)
+    return len(looked_at) == ENTRIES_MAX or any(name.endswith(MODULES) for name in looked_at)
 
 
 def _entries(folder: Path) -> Iterator[str]:

@@ -6,10 +6,13 @@ import re
 import stat
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Final
 
 PARSED_MAX_BYTES: Final = 2_000_000
+COMPILED: Final = (".so", ".pyd")
+"""Ends of compiled modules, whichever Python they are for: ``name.cpython-311-x86_64….so``."""
+MODULES: Final = (".py", *COMPILED)
 READ_MAX_BYTES: Final = 64_000_000
 _UNPARSED: Final = (SyntaxError, ValueError, RecursionError, MemoryError)
 
@@ -47,6 +50,13 @@ def imports_of(path: Path, among: Collection[str], package: Sequence[str] = ()) 
         text = body.decode(errors="replace")
         words = set(re.findall(r"\w+", text)).intersection(among)
         return Imports(names=frozenset(_of_lines(text, package)), words=frozenset(words))
+
+
+def module_parts(path: str) -> tuple[str, ...]:
+    """Folders and name that a file is imported by; a package's own file bears its folder's."""
+    *folders, name = PurePosixPath(path).parts
+    name = name.partition(".")[0] if name.endswith(COMPILED) else PurePosixPath(name).stem
+    return tuple(folders) if name == "__init__" and folders else (*folders, name)
 
 
 def is_script(path: Path) -> bool:

@@ -14,7 +14,14 @@ from pfid.bootstrap.preflight.hidden_code import (
     places_of_code,
     repositories_within,
 )
-from pfid.bootstrap.preflight.imports import Imports, imports_of, is_script
+from pfid.bootstrap.preflight.imports import (
+    COMPILED,
+    MODULES,
+    Imports,
+    imports_of,
+    is_script,
+    module_parts,
+)
 from pfid.bootstrap.preflight.launched_files import launched_files
 from pfid.bootstrap.preflight.listing import listed
 from pfid.bootstrap.preflight.manifest import last_launched
@@ -36,7 +43,7 @@ def tree_facts(project: Project) -> TreeFacts:
         return TreeFacts(git=git, imported=None)
     begun, known = _names_of(_started(project), root), set(lists.tracked)
     launched = tuple(name for name in begun if name not in known)
-    untracked = [path for path in untracked_files(root, lists.untracked) if path.endswith(".py")]
+    untracked = [path for path in untracked_files(root, lists.untracked) if path.endswith(MODULES)]
     inner = repositories_within(root, lists.untracked)
     outside = places_of_code(root, (*leading_out(root, lists.links, known), *inner))
     hidden = places_of_code(root, lists.ignored)
@@ -119,10 +126,11 @@ def imported(
         to_the_end: whether all of it is read even if no file is left that it may import.
     """
     open_files, found = list(untracked), list[str]()
-    last = {path: _parts(path)[-1] for path in untracked}
+    last = {path: module_parts(path)[-1] for path in untracked}
     doubts: dict[str, frozenset[str] | None] = {}
     code, every = list(code), set[str]()
     while code and (open_files or to_the_end):
+        code = [path for path in code if not path.endswith(COMPILED)]
         read = {path: _imports(root, path, last.values()) for path in code}
         doubts.update((path, imports.words) for path, imports in read.items())
         names = {name for imports in read.values() for name in imports.names}
@@ -152,10 +160,5 @@ def _code(root: Path, tracked: Sequence[str], started: Sequence[str]) -> Iterato
 
 def _module(path: str) -> set[str]:
     """Every dotted name a file can be imported by, from any folder above it."""
-    parts = _parts(path)
+    parts = module_parts(path)
     return {".".join(parts[i:]) for i in range(len(parts))}
-
-
-def _parts(path: str) -> tuple[str, ...]:
-    parts = PurePosixPath(path).with_suffix("").parts
-    return parts[:-1] if parts[-1] == "__init__" and parts[1:] else parts

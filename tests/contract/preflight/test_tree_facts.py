@@ -317,6 +317,19 @@ def test_what_git_ignores_and_code_imports_is_named(hiding, files, found):
     assert (facts.ignored, facts.imported, facts.git.dirty) == (found, (), False)
 
 
+@pytest.mark.parametrize("end", [".so", ".abi3.so", ".cpython-39-x86_64-linux-gnu.so", ".pyd"])
+def test_a_compiled_module_that_no_commit_holds_is_named(hiding, end):
+    hiding.write("run.py", "import fast, gen.native\nfrom train import there\n")
+    hiding.write(".gitignore", "/gen/\n/fast.*\n")
+    hiding.commit()
+    for name in ("fast", "gen/native", "gen/unused", "train/there", "train/unused"):
+        (hiding.folder / name).parent.mkdir(exist_ok=True)
+        (hiding.folder / f"{name}{end}").write_bytes(b"\x7fELF there")
+    facts = tree_facts(hiding.project())
+    assert facts.ignored == (f"fast{end}", f"gen/native{end}")
+    assert (facts.imported, facts.unclear) == ((f"train/there{end}",), ())
+
+
 @pytest.mark.parametrize("named", ['config = ["gen"]', 'config = ["gen/tables.py"]'])
 def test_an_ignored_file_whose_content_every_manifest_names_is_none(hiding, named):
     hiding.write("settings_local.py", "")
