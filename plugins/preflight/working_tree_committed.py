@@ -13,8 +13,9 @@ names of untracked files: where it holds one and the import itself is not seen, 
 
 Blind spot: code outside the repository that is not the launched script, ignored code that is put
 on the path at run time, imports whose name is made at run time, and what runs a file without
-importing it: `exec(open(...).read())`, `runpy.run_path`, a script that the program starts. Which script is launched is
-known to `pfid run --preflight`, or from the spec's `command` or its smoke run; else nobody can say.
+importing it: `exec(open(...).read())`, `runpy.run_path`, a script that the program starts.
+Which script is launched is known to `pfid run --preflight`, or from the spec's `command` or its
+smoke run; else nobody can say.
 A commit made after this look is another matter: the launch samples the commit again.
 
 When it fires: commit, put away what is not meant to run, or name an ignored file under [provenance]
