@@ -6,6 +6,7 @@ nothing but the standard library, and no other file of pfid.
 """
 
 import dataclasses
+import functools
 import inspect
 import re
 import types
@@ -126,12 +127,32 @@ class _Names:
 
     @classmethod
     def of(cls, target: Callable[..., Any]) -> "_Names":
+        if isinstance(target, functools.partial) and inspect.isclass(target.func):
+            return cls.of(target.func).without(target)
         names = cls()
-        if inspect.isclass(target) and type(target).__call__ is type.__call__:
-            names._class(target)
-        else:
+        if not inspect.isclass(target):
             names._level(target, bound=not inspect.isfunction(target))
+        elif isinstance(_own_signature(target), inspect.Signature):
+            names.swallows = names._add(_own_signature(target), skip_self=False)
+        elif not names._maker(target):
+            names._class(target)
         return names
+
+    def without(self, given: "functools.partial[Any]") -> "_Names":
+        """Leave out what the partial gives by position; what it gives by name may be given anew."""
+        positional = [n for n, p in self.taken.items() if p.kind is _NAMED[0]]
+        for name in positional[: len(given.args)]:
+            del self.taken[name]
+        self.required = [n for n in self.required if n in self.taken and n not in given.keywords]
+        return self
+
+    def _maker(self, target: type) -> bool:
+        """Whether its metaclass makes it from names of its own, and passes no others on."""
+        maker = type(target).__call__
+        if maker is type.__call__:
+            return False
+        self._level(maker, bound=False, skip_self=True)
+        return not self.swallows
 
     def _class(self, target: type) -> None:
         """Follow ``__init__`` up while it passes ``**kwargs`` on, or ``__new__`` without one."""
@@ -184,6 +205,11 @@ class _Names:
         old, new = (held.get(name) for name in _ALIAS_CELLS)
         if isinstance(old, str) and isinstance(new, str):
             self.aliases[old] = new
+
+
+def _own_signature(target: type) -> Any:
+    """What a library says of a class it made (pydantic's fields); None if nothing is said."""
+    return getattr(target, "__signature__", None) if "__signature__" in vars(target) else None
 
 
 def _changed(

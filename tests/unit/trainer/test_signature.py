@@ -1,6 +1,7 @@
 """Is an argument that nobody takes named, and one that is taken left alone?"""
 
 import functools
+import inspect
 import typing
 from dataclasses import InitVar, dataclass, field
 from typing import Optional, Union
@@ -215,6 +216,75 @@ def test_methods_partials_and_callables_are_read_as_they_are_called():
     assert accepts(Thing.make, {"height": 1}).ok
     assert accepts(functools.partial(Thing().method, depth=3), {"depth": 1}).ok
     assert accepts(functools.partial(Arguments, seed=1), {"seed": 2}).ok
+
+
+class Counted(type):
+    def __call__(cls, *args, **kwargs):
+        return super().__call__(*args, **kwargs)
+
+
+class Named(type):
+    def __call__(cls, name):
+        return super().__call__(name=name)
+
+
+class Made(metaclass=Counted):
+    def __init__(self, lr, momentum=0.0):
+        self.lr, self.momentum = lr, momentum
+
+
+class MadeByName(metaclass=Named):
+    def __init__(self, **kwargs):
+        self.kwargs = kwargs
+
+
+class Below(Made):
+    def __init__(self, decay=0.0, **kwargs):
+        super().__init__(**kwargs)
+        self.decay = decay
+
+
+class Described:
+    """As pydantic describes what it made."""
+
+    __signature__ = inspect.signature(Made.__init__).replace(
+        parameters=[inspect.Parameter("lr", inspect.Parameter.KEYWORD_ONLY)]
+    )
+
+    def __init__(self, /, **data):
+        self.data = data
+
+
+@pytest.mark.parametrize(
+    ("target", "taken", "required"),
+    [
+        (Made, ("lr", "momentum"), ("lr",)),
+        (MadeByName, ("name",), ("name",)),
+        (Below, ("decay", "lr", "momentum"), ("lr",)),
+        (functools.partial(Below, lr=1), ("decay", "lr", "momentum"), ()),
+        (functools.partial(Made, 1), ("momentum",), ()),
+        (Described, ("lr",), ("lr",)),
+    ],
+    ids=["metaclass", "its own names", "subclass", "partial", "by position", "described"],
+)
+def test_what_makes_an_instance_otherwise_is_read_as_it_makes_it(target, taken, required):
+    found = accepts(target, {})
+    assert (found.known, found.missing) == (taken, required)
+    found = accepts(target, {"lrr": 1})
+    assert [u.name for u in found.unknown] == ["lrr"]
+    assert found.unseen == ()
+
+
+def test_models_of_pydantic_are_read_by_their_fields():
+    pydantic = pytest.importorskip("pydantic")
+    model = pydantic.create_model("Model", lr=(float, ...), seed=(int, 0))
+    data = pydantic.dataclasses.dataclass(Older)
+    assert accepts(model, {"lr": 1.0}).ok
+    assert names(accepts(model, {"lr": 1.0, "sed": 1}).unknown) == [("sed", "seed")]
+    assert accepts(data, {"warmup_ratio": 0.1}).ok
+    assert names(accepts(data, {"warmup_ration": 0.1}).unknown) == [
+        ("warmup_ration", "warmup_ratio")
+    ]
 
 
 def test_a_class_without_a_constructor_takes_nothing():
