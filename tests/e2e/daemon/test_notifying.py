@@ -56,6 +56,35 @@ def test_a_death_is_told_off_the_loop_and_the_next_one_after_a_restart(idle_box)
     assert list(by_id.values()) == ["train-0001", "train-0002"]
 
 
+def test_a_death_ends_for_people_once_its_run_is_started_again(idle_box):
+    box, out = idle_box, idle_box.folder / "told"
+    command = box.folder / "tell"
+    command.write_text(f"#!/bin/sh\ncat >> {out}; echo >> {out}\n")
+    command.chmod(0o755)
+    box.config.write_text(CONFIG.format(command=command))
+    box.start()
+    first = box.child()
+    box.register(first.pid, "train-0001", name="train")
+    box.until("the notifier follows", (box.state / "notified.json").exists)
+    first.kill()
+    box.until("the death is told", lambda: told(out))
+    second = box.child()
+    box.register(second.pid, "train-0002", name="train")
+    box.until("its end is told", lambda: len(told(out)) > 1)
+    second.kill()
+    box.until("the second death is told", lambda: told(out)[-1]["about"] == "train-0002")
+
+    died, followed, again = told(out)
+    assert [notice["reason"] for notice in (died, followed, again)] == [
+        *("killed_by_signal", "followed", "killed_by_signal"),
+    ]
+    ended = {key: followed[key] for key in ("check", "kind", "about", "name", "user")}
+    assert ended == {key: died[key] for key in ended}
+    assert (followed["before"], followed["outcome"]) == ("fail", "not_applicable")
+    assert followed["summary"].endswith("train-0002")
+    assert died["event_id"] < followed["event_id"] < again["event_id"]
+
+
 def is_told(box, run_id):
     """Kill a process that is watched; true once its death is an event."""
     process = box.child()
