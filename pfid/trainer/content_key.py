@@ -17,11 +17,14 @@ _CHUNK_BYTES = 1024 * 1024
 _PATH_MAX_CHARS = 4096
 _FORMAT = "pfid-cache-key-1"
 _PATH = re.compile(
-    r"(?!\w+://)("
+    r"(?:s3|s3a|gs|gcs|az|abfss?|wasbs?|adl|hdfs|oss|dbfs|hf|file)://\S+"
+    r"|(?!\w+://)("
     r"(~|\.{1,2})/\S*"
     r"|/[^\s/{<]+/\S*"
     r"|[A-Za-z]:\\\S*"
-    r"|[^\s{<]*\.(jinja2?|j2|jsonl?|txt|ya?ml|toml|csv|tsv|parquet|arrow|np[yz])"
+    r"|[^\s{<]*\.(jinja2?|j2|jsonl?|txt|ya?ml|toml|csv|tsv|parquet|arrow|np[yz]"
+    r"|bin|pkl|pickle|model|msgpack|safetensors|pth?|ckpt|gguf|h5|hdf5|db|sqlite3?|lmdb|tiktoken"
+    r"|vocab|py|xml|gz|bz2|xz|zst|zip|tar|tgz)"
     r")"
 )
 """How nobody writes anything but a path: that it is not there from this folder makes it no text."""

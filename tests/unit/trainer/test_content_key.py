@@ -106,6 +106,13 @@ PATHS = [
     "~/mask",
     "C:\\\\m",
     "a.txt",
+    "mask.bin",
+    "filter.pkl",
+    "masks/tokenizer.model",
+    "mask.json.gz",
+    "s3://b/x.json",
+    "hf://datasets/o/n",
+    "file:///mask",
 ]
 
 
@@ -129,6 +136,7 @@ def test_a_template_is_its_text_and_no_path_of_it(path):
     [
         "org/model-7B", "v1.2", "/no_think", "adamw_torch", "https://host/a.json", "a / b", "",
         "<|im_start|>/x.txt", "see a.txt", "1/2",
+        "model", "org/a.model-7B", "v1.gz2", "https://host/a.bin",
     ],
 )  # fmt: skip
 def test_what_is_no_path_is_a_value(text):
