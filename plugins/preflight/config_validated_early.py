@@ -10,7 +10,8 @@ that others fill meanwhile.
 When it fires: its lines name the file and key. For room, `keep` and `size_gb` of
 `[checkpoints]` say what is reckoned with.
 
-If it says `unreadable`: mend the file that its lines name, or correct its path in the spec.
+If it says `unreadable`: mend the file that its lines name, or correct its path in the spec; where
+a line says that a key is null, or no number, give it one, or take it out of the spec.
 
 If it says `disk_unknown`: see that the folder of the checkpoints, or one above it, is there.
 """
@@ -47,7 +48,10 @@ ANSWERS: Final = Answers(
             "a word of the configuration is not one the installed library knows",
         ),
         "disk_too_small": (Outcome.FAIL, "checkpoints do not fit onto the disk"),
-        "unreadable": (Outcome.UNKNOWN, "a part of the configuration cannot be read"),
+        "unreadable": (
+            Outcome.UNKNOWN,
+            "a part of the configuration cannot be read, or holds nothing to judge",
+        ),
         "disk_unknown": (Outcome.UNKNOWN, "the room for checkpoints cannot be told"),
         "not_configured": (
             Outcome.NOT_APPLICABLE,
