@@ -254,6 +254,11 @@ def specimen() -> Emitted:
     return emitted(samples(specimen_page().decode()))
 
 
+def page_labels() -> frozenset[str]:
+    """Labels that the daemon's page shows; Prometheus puts a target's of such a name first."""
+    return frozenset().union(*specimen().labels.values())
+
+
 def selector_problems(groups: tuple[Group, ...]) -> dict[str, str]:
     """By rule: what it asks for that the daemon never emits."""
     shown = specimen()

@@ -223,6 +223,8 @@ def sd(ctx: click.Context, targets: Sequence[str], labels: Sequence[str], out: P
 
 
 def _labels(ctx: click.Context, labels: Sequence[str]) -> dict[str, str]:
+    from pfid.bootstrap.monitoring import page_labels
+
     named: dict[str, str] = {}
     for label in labels:
         found = _LABEL.match(label)
@@ -231,6 +233,9 @@ def _labels(ctx: click.Context, labels: Sequence[str]) -> dict[str, str]:
             ctx.exit(Exit.USAGE)
         if found[1].startswith("__"):
             error(f"{printable(found[1], 80)}: names with __ at their front are Prometheus's own")
+            ctx.exit(Exit.USAGE)
+        if found[1] in page_labels():
+            error(f"{printable(found[1], 80)} is a label of pfid's own, which it would take away")
             ctx.exit(Exit.USAGE)
         if found[1] in named:
             error(f"{printable(found[1], 80)} is given twice: a label has one value")

@@ -165,9 +165,12 @@ def test_another_job_is_in_all_that_is_printed_and_taken(tmp_path):
 
 @pytest.mark.parametrize(
     "labels",
-    [("__address__=x",), ("__scheme__=https",), ("site=x", "site=y"), ("site=x", "site=x")],
+    [
+        *(("__address__=x",), ("__scheme__=https",), ("site=x", "site=y"), ("site=x", "site=x")),
+        *(("run=x",), ("check=x",), ("gpu=x",), ("le=1",)),
+    ],
 )
-def test_a_label_that_moves_the_target_or_is_given_twice_is_refused(labels):
+def test_a_label_that_moves_the_target_hides_one_of_ours_or_is_given_twice_is_refused(labels):
     options = [part for label in labels for part in ("--label", label)]
     done = CliRunner().invoke(command, ("sd", "box-a:1", *options))
     assert (done.exit_code, done.stdout) == (2, "")
