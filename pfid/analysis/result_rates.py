@@ -12,6 +12,8 @@ from pfid.spec.result_gates.rate import Rate
 
 SINGLE_SEED_ITEMS_MIN: Final = 10
 """Fewer items may all have answers that differ from their first letter on for other reasons."""
+BEGINNING_CHARS: Final = 40
+"""Some ten tokens: repeats of a seed that was taken seldom part within them."""
 Runs = Mapping[int, Sequence[Count]]
 """Counts by seed; those of one seed are repeats of one another."""
 
@@ -57,8 +59,9 @@ def seed_margin(records: Iterable[ResultRecord]) -> float | None:
     same outputs under different seeds come to. Without repeats the outputs of one seed are taken
     for the same. None if no item was answered under two seeds, or under one more than once.
 
-    With one seed alone there is no other to hold it against, and it is how alike its repeats are:
-    those that have next to no common beginning were not drawn with that seed.
+    With one seed alone there is no other to hold it against, and it is how alike its repeats begin:
+    those that part at once were not drawn with that seed. How long the answers are has no part in
+    it: repeats of a seed that was taken part somewhere too, where the stack's jitter moves a token.
     """
     items: dict[tuple[str, str], dict[int, dict[int, str]]] = defaultdict(lambda: defaultdict(dict))
     for record in records:
@@ -77,11 +80,18 @@ def seed_margin(records: Iterable[ResultRecord]) -> float | None:
 
 
 def _one_seed_margin(items: Iterable[Mapping[int, Mapping[int, str]]]) -> float | None:
-    same = [list(_within_seeds(runs)) for runs in items]
+    same = [list(_within_seeds(_beginnings(runs))) for runs in items]
     repeated = [alikes for alikes in same if alikes]
     if len(repeated) < SINGLE_SEED_ITEMS_MIN:
         return None
     return _mean(one for alikes in repeated for one in alikes)
+
+
+def _beginnings(runs: Mapping[int, Mapping[int, str]]) -> Mapping[int, Mapping[int, str]]:
+    return {
+        seed: {repeat: text[:BEGINNING_CHARS] for repeat, text in repeats.items()}
+        for seed, repeats in runs.items()
+    }
 
 
 def alike(one: str, other: str) -> float:

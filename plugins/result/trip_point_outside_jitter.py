@@ -12,7 +12,7 @@ verdict is unknown and says how many items would tell.
 Blind spot: a jitter measured at one load says nothing about another. Three runs know a standard
 deviation poorly; more repeats know it better. An output cut to a few words hides whether a seed
 was taken. One seed alone cannot show that it was: there is no other to hold its runs against, and
-only repeats with next to no common beginning show that it was not. Repeats that were all made at
+only repeats that part at their very first letters show that it was not. Repeats that were all made at
 one time, each seed at its own, look alike for that reason too.
 
 When it fires: move the trip point by the distance named, away from the rate; do not try to make the
@@ -109,8 +109,8 @@ class Seen:
         missing: those whose rate cannot be counted.
         repeats: runs of the same seed, in effect: one more than its degrees of freedom.
         distance_sds: from a rate to its trip point, in jitters, of the nearest; 0 if it is on it.
-        seed_margin: how much more alike one seed's outputs are than two seeds'; of one seed alone,
-            how alike its repeats are; 1 if not known.
+        seed_margin: of one seed alone, how alike its repeats begin; 1 if not known. Of several,
+            how much more alike one seed's outputs are than two seeds'; ``seeds`` decides there.
         seeds: whether the outputs of several seeds show that they were taken: taken, not_taken,
             untold; "" for one seed alone.
         left_out: share of the records that a rate should be over and is not; the largest.
@@ -187,7 +187,7 @@ def judge(seen: Seen, limits: Limits) -> Verdict:
         ("seed_not_taken", seen.seeds == Seeds.NOT_TAKEN.value),
         (
             "seed_not_taken",
-            seen.seed_margin < limits.seed_margin_min and seen.seeds != Seeds.UNTOLD.value,
+            not seen.seeds and seen.seed_margin < limits.seed_margin_min,
         ),
         ("not_configured", seen.points < 1),
         ("runs_differ", bool(seen.mixed)),
@@ -251,15 +251,14 @@ def _seed_controls(limits: Limits) -> Iterable[Control]:
     least = limits.seed_margin_min
     for name, code, same in (
         ("seeds differ", "outside_jitter", 1.0),
-        ("just more alike than two seeds", "outside_jitter", 0.2 + 1.1 * least),
-        ("hardly more alike than two seeds", "seed_not_taken", 0.2 + 0.9 * least),
+        ("hardly more alike than two seeds, in every item", "outside_jitter", 0.21),
     ):
         yield _control(name, code, 0.9, _seeded(repeats, same))
     for name, code, share in (
         ("one seed, runs just alike", "outside_jitter", 1.1),
         ("one seed, runs with nothing in common", "seed_not_taken", 0.9),
     ):
-        lone = [one for one in _seeded(repeats, share * least, common=0) if one.seed == 1]
+        lone = _one_seed(repeats, round(200 * share * least), 200)
         yield _control(name, code, 0.9, lone)
     yield from _untold_controls(max(repeats, 3))
     alike = [replace(one, output="word for word") for one in _seeded(repeats, 1.0)]
@@ -307,9 +306,9 @@ def _runs(runs: Iterable[tuple[int, int]]) -> list[ResultRecord]:
     ]
 
 
-def _seeded(repeats: int, same: float, common: int = 200) -> list[ResultRecord]:
+def _seeded(repeats: int, same: float) -> list[ResultRecord]:
     """Two seeds whose outputs begin with the same letters; one seed's share ``same`` of them."""
-    size = 1_000
+    size, common = 1_000, 200
     return [
         record(
             item,
@@ -322,6 +321,21 @@ def _seeded(repeats: int, same: float, common: int = 200) -> list[ResultRecord]:
         for seed in (1, 2)
         for repeat in range(repeats)
         for item in range(20)
+    ]
+
+
+def _one_seed(repeats: int, alike: int, items: int) -> list[ResultRecord]:
+    """Repeats that part far behind their beginning in so many items, and at once in the others."""
+    return [
+        record(
+            item,
+            ("=" * 50 if item < alike else "") + chr(97 + repeat) * 1_000,
+            seed=1,
+            repeat=repeat,
+            scores={"short": float(item < 30)},
+        )
+        for repeat in range(repeats)
+        for item in range(items)
     ]
 
 

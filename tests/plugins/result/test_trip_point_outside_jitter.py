@@ -165,3 +165,26 @@ def test_scores_that_are_no_shares_have_no_interval():
     records = [record(i, f"{i}{r}", seed=1, repeat=r, scores={"m": 7.5 + r}) for r in range(3)
                for i in range(4)]  # fmt: skip
     assert "rate_low" not in said(records, 100.0).figures
+
+
+def long_answers(seeds):
+    """3000 letters; repeats of a seed part after 50 to 80 of them, seeds at once."""
+    return [
+        record(i, f"{s}" * (50 + 10 * r + i % 9) + chr(97 + r) * 2_900, seed=s, repeat=r,
+               scores={"m": float(i < 6)})
+        for s in seeds for r in range(3) for i in range(60)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("seeds", [(1, 2, 3), (1,)])
+def test_seeds_that_were_taken_are_not_accused_for_long_answers_that_part_early(seeds):
+    """Evidence said "seeds taken, by chance 2e-16" and the verdict that they never were."""
+    verdict = said(long_answers(seeds), 0.5)
+    assert verdict.reason == "outside_jitter"
+    assert len(seeds) == 1 or "seeds taken" in verdict.evidence[-1]
+    assert said(long_answers(seeds), 0.1).reason == "inside_jitter"
+
+
+def test_repeats_of_one_seed_that_part_at_once_were_not_drawn_with_it():
+    held = [replace(r, output=f"{r.repeat} {r.output}") for r in long_answers((1,))]
+    assert said(held, 0.5).reason == "seed_not_taken"
