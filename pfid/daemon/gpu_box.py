@@ -10,10 +10,11 @@ from typing import Final
 
 import msgspec
 
-from pfid.daemon.tracked_gpu import BY_PLACE, POINT_S, TrackedGpu
+from pfid.daemon.tracked_gpu import POINT_S, TrackedGpu
 from pfid.domain.gpu import NVML, GpuFacts, GpuSample, XidEvent
 from pfid.domain.gpu_reference import GpuReference
 from pfid.domain.names import RunId
+from pfid.policy.xid_pairs import BY_PLACE, by_log
 from pfid.spec.ports.gpus import (
     KEPT_S,
     GpuCount,
@@ -169,12 +170,13 @@ class GpuBox:
 
     def _xid(self, event: XidEvent, run_id: RunId | None) -> None:
         gpu = self.erring(event)
-        if gpu is not None and not gpu.told_already(event):
-            gpu.erred(GpuXid(event=event, run_id=run_id))
+        xid = GpuXid(event=event, run_id=run_id)
+        if gpu is not None and not gpu.told_already(xid):
+            gpu.erred(xid)
 
     def erring(self, event: XidEvent) -> TrackedGpu | None:
         """The GPU an error is of; the kernel's log knows it by its place alone."""
-        if not event.uuid.startswith(BY_PLACE) or event.uuid in self.gpus:
+        if not by_log(event) or event.uuid in self.gpus:
             return self.gpus.get(event.uuid)
         place = event.uuid.removeprefix(BY_PLACE)
         return next((g for g in self.gpus.values() if g.facts.pci_bus_id == place), None)

@@ -5,10 +5,11 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from pfid.daemon.tracked import Judged
-from pfid.domain.gpu import FATAL_XIDS, NVML, XIDS, GpuFacts, GpuProcess, GpuSample, XidEvent
+from pfid.domain.gpu import FATAL_XIDS, NVML, XIDS, GpuFacts, GpuProcess, GpuSample
 from pfid.domain.gpu_reference import GpuReference
 from pfid.domain.gpu_view import WorkKind
 from pfid.domain.names import RunId
+from pfid.policy.xid_pairs import one_of_both
 from pfid.spec.ports.gpus import KEPT_S, GpuHolder, GpuState, GpuXid, Unheard
 from pfid.wire.stored import GpuBody
 
@@ -16,9 +17,6 @@ MAX_XIDS: Final = 256
 STORED_XIDS: Final = 4
 """Of each code so many of the newest are kept on disk."""
 MAX_UNHEARD: Final = 32
-DOUBLE_S: Final = 2.0
-"""The same error, told by a set of events and by the kernel's log, comes within this."""
-BY_PLACE: Final = "PCI-"
 POINT_S: Final = 5.0
 POINTS: Final = 60
 
@@ -181,15 +179,20 @@ class TrackedGpu:
             self.unheard.remove(min(self.unheard, key=lambda each: each.for_s))
         self.changed()
 
-    def told_already(self, event: XidEvent) -> bool:
-        """Whether the log has told what the set tells now, or the other way round."""
-        logged = event.uuid.startswith(BY_PLACE)
-        return any(
-            x.event.code == event.code
-            and abs(x.event.at_s - event.at_s) <= DOUBLE_S
-            and x.event.uuid.startswith(BY_PLACE) is not logged
-            for x in reversed(self.xids)
-        )
+    def told_already(self, xid: GpuXid) -> bool:
+        """Whether the log has told what the set tells now, or the other way round.
+
+        Then what is known of it is completed by the other's word.
+        """
+        for at in reversed(range(len(self.xids))):
+            before = self.xids[at]
+            both = one_of_both(before.event, xid.event)
+            if both is not None:
+                run_id = before.run_id if xid.run_id is None else xid.run_id
+                self.xids[at] = GpuXid(event=both, run_id=run_id)
+                self.changed()
+                return True
+        return False
 
     def erred(self, xid: GpuXid) -> None:
         """The driver reported an error. A storm of one kind never pushes another kind out."""

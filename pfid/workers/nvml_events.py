@@ -3,6 +3,8 @@
 import ctypes
 import threading
 import time
+from collections import deque
+from collections.abc import Iterable
 from typing import Any, Final
 
 import pynvml
@@ -22,7 +24,8 @@ class XidEvents:
         """Listen to nobody."""
         self._lock = threading.RLock()
         """Nobody waits on a set that is being given back."""
-        self._kept: tuple[XidEvent, ...] = ()
+        self._kept: deque[XidEvent] = deque()
+        """Heard and not passed on yet. It is reached without the lock: a wait may hang."""
         self._set: Any = None
         self._uuids: dict[int | None, str] = {}
         self.heard_s: float | None = None
@@ -55,20 +58,26 @@ class XidEvents:
                 self._uuids[_address(handle)] = uuid
 
     def read(self, at_s: float) -> tuple[XidEvent, ...]:
-        """Take what has happened, without waiting."""
-        with self._lock:
-            kept, self._kept = self._kept, ()
-            return kept + self._new(at_s)
+        """Take what has happened, without waiting.
 
-    def keep(self, events: tuple[XidEvent, ...]) -> None:
+        Raises:
+            GpuSamplerError: if the driver as a whole is gone; what was heard is kept.
+        """
+        with self._lock:
+            self._listen(at_s)
+            return self.taken()
+
+    def taken(self) -> tuple[XidEvent, ...]:
+        """What was kept, with nothing asked of the driver."""
+        return tuple(self._kept.popleft() for _ in range(len(self._kept)))
+
+    def keep(self, events: Iterable[XidEvent]) -> None:
         """Give back what was read, for whoever reads next."""
-        with self._lock:
-            self._kept += events
+        self._kept.extend(events)
 
-    def _new(self, at_s: float) -> tuple[XidEvent, ...]:
+    def _listen(self, at_s: float) -> None:
         if self._set is None or not self._uuids:
-            return ()
-        found: list[XidEvent] = []
+            return
         for _ in range(MAX_EVENTS):
             data = reading(pynvml.nvmlEventSetWait, self._set, 0)
             if isinstance(data, AbsentReason):  # TIMEOUT: nothing more
@@ -78,10 +87,9 @@ class XidEvents:
             is_xid = data.eventType & pynvml.nvmlEventTypeXidCriticalError
             if is_xid and 0 < code <= MAX_XID:
                 uuid = self._uuids.get(_address(data.device), "")
-                found.append(XidEvent(uuid=uuid, code=code, at_s=at_s))
+                self._kept.append(XidEvent(uuid=uuid, code=code, at_s=at_s))
         if not self.broken:
             self.heard_s = time.monotonic()
-        return tuple(found)
 
     def close(self) -> None:
         """Give the set back."""

@@ -1,15 +1,17 @@
 """Everything that is heard of errors: by a set of events, and by the kernel's log beside it.
 
-The log speaks for what no set covers: the time between two sets, and cards that are held back or
-whose errors are not told. Where it cannot be read, how long nobody listened is said instead.
+The log speaks for what no set tells: in the time between two sets, of cards that are held back or
+whose errors are not told, and when a set breaks before it has told what happened. It names the
+process, too. Where it cannot be read, how long nobody listened is said instead.
 """
 
 import threading
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
 from pfid.domain.gpu import FATAL_XIDS, XidEvent
+from pfid.policy.xid_pairs import BY_PLACE, by_log, paired
 from pfid.spec.gpu_sampler import GpuSamplerError, Heard
 from pfid.spec.ports.gpus import SamplerProblem
 from pfid.workers.kernel_xids import KernelXids
@@ -18,8 +20,6 @@ from pfid.workers.nvml_events import XidEvents
 MOMENT_S: Final = 3.0
 """Opening the driver anew, or a set that broke, is not counted up to here; the end of a process,
 which a card may have caused, always is."""
-BY_PLACE: Final = "PCI-"
-"""Before a PCI address, where an error names no uuid."""
 
 
 class Hearing:
@@ -44,27 +44,37 @@ class Hearing:
         self._log = log
         self._lock = threading.Lock()
         self._ours = set(places)
-        self._listened: frozenset[str] = frozenset()
+        self._places: dict[str, str] = {}
+        self._log_alone: tuple[XidEvent, ...] = ()
         self._unheard_s = 0.0
         self._patchy = before is not None and before.record is None
         self._inherited = before is not None
         events.heard_s = None if before is None else before.monotonic_s
 
-    def covers(self, listened: Collection[str], ours: Collection[str]) -> None:
-        """These cards are in the set; these are ours."""
-        self._listened = frozenset(listened)
-        self._ours.update(ours)
+    def of(self, places: Mapping[str, str]) -> None:
+        """These cards are ours: PCI addresses by uuid."""
+        self._places.update(places)
+        self._ours.update(places.values())
 
     def read(self, at_s: float) -> tuple[XidEvent, ...]:
-        """What has happened, without waiting; the log first, since it is told first."""
-        logged = self.unlistened(at_s)
-        return logged + self._events.read(at_s)
+        """What has happened, without waiting; the log first, since it is told first.
 
-    def unlistened(self, at_s: float) -> tuple[XidEvent, ...]:
-        """What the log has of our cards that are in no set."""
-        covered = frozenset[str]() if self._events.broken else self._listened
-        found, _ = self._logged(at_s)
-        return tuple(e for e in found if e.uuid.removeprefix(BY_PLACE) not in covered)
+        Once something fatal stands there, no set is asked: it may hang, or break and tell nothing.
+
+        Raises:
+            GpuSamplerError: if the driver as a whole is gone; what was heard is kept.
+        """
+        logged, _ = self._logged(at_s)
+        self._events.keep(logged)
+        found = self._events.taken() if fatal(logged) else self._events.read(at_s)
+        if not all(map(by_log, found)):  # what was told meanwhile stands in the log by now
+            found += self._logged(at_s)[0]
+        told, self._log_alone = paired(found, self._log_alone, lambda u: self._places.get(u, ""))
+        return told
+
+    def keep(self, events: tuple[XidEvent, ...]) -> None:
+        """Give back what was read, for whoever reads next."""
+        self._events.keep(events)
 
     def bridge(self, at_s: float, *, opened: bool) -> None:
         """Take what the log has of the time since errors were last heard, all cards' alike.
@@ -78,8 +88,8 @@ class Hearing:
             GpuSamplerError: if something fatal happened: nothing may be asked any more.
         """
         found, whole = self._logged(at_s)
-        if any(event.code in FATAL_XIDS for event in found):
-            raise GpuSamplerError(SamplerProblem.FATAL_XID, xids=found)
+        if fatal(found):
+            raise GpuSamplerError(SamplerProblem.FATAL_XID, xids=self._events.taken() + found)
         self._events.keep(found)
         self._patchy |= not whole
         if opened:
@@ -117,3 +127,8 @@ class Hearing:
             if not self._ours or x.place in self._ours
         )
         return events, whole
+
+
+def fatal(events: Iterable[XidEvent]) -> bool:
+    """Whether one of them forbids further calls."""
+    return any(event.code in FATAL_XIDS for event in events)

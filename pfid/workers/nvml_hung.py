@@ -9,16 +9,28 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Final
+from typing import Final, Protocol
 
 from pfid.domain.gpu import FATAL_XIDS, XidEvent
 from pfid.spec.gpu_sampler import GpuSamplerError
-from pfid.workers.nvml_events import XidEvents
 
 LATE_S: Final = 2.0
 """A round of calls that lasts longer may hang. Firmware is waited for longer than this before the
 error is told, and whoever owns this process waits longer before ending it."""
 EACH_S: Final = 0.25
+
+
+class Heard(Protocol):
+    """What is heard of errors."""
+
+    def read(self, at_s: float) -> tuple[XidEvent, ...]:
+        """Take it, without waiting."""
+        ...
+
+    def keep(self, events: tuple[XidEvent, ...]) -> None:
+        """Give it back, for whoever reads next."""
+        ...
+
 
 Alarm = Callable[[tuple[XidEvent, ...]], None]
 """Told of errors with a fatal one among them, in the listening thread."""
@@ -27,22 +39,15 @@ Alarm = Callable[[tuple[XidEvent, ...]], None]
 class HungListener:
     """Listens while, and only while, a round of calls lasts too long."""
 
-    def __init__(
-        self,
-        events: XidEvents,
-        alarm: Alarm,
-        also: Callable[[float], tuple[XidEvent, ...]] = lambda _: (),
-    ) -> None:
+    def __init__(self, heard: Heard, alarm: Alarm) -> None:
         """Start nothing yet.
 
         Args:
-            events: the set.
+            heard: where errors are heard.
             alarm: to be raised.
-            also: what is heard of cards that are in no set, at that wall time.
         """
-        self._events = events
+        self._heard = heard
         self._alarm = alarm
-        self._also = also
         self._began_s: float | None = None
         self._thread = threading.Thread(target=self._run, name="hung-listener", daemon=True)
 
@@ -78,9 +83,8 @@ class HungListener:
         return max(LATE_S - (now_s - began_s), EACH_S)
 
     def _listen(self) -> None:
-        found = self._also(time.time())
         with suppress(GpuSamplerError):  # whoever makes the calls meets it as well
-            found += self._events.read(time.time())
-        if any(event.code in FATAL_XIDS for event in found):
-            self._alarm(found)
-        self._events.keep(found)
+            found = self._heard.read(time.time())
+            if any(event.code in FATAL_XIDS for event in found):
+                self._alarm(found)
+            self._heard.keep(found)

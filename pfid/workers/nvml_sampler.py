@@ -8,7 +8,7 @@ from typing import Final
 
 import pynvml
 
-from pfid.domain.gpu import FATAL_XIDS, AbsentReason, GpuSample
+from pfid.domain.gpu import AbsentReason, GpuSample
 from pfid.formats.untrusted import printable
 from pfid.spec.gpu_sampler import GpuDriver, GpuReading, GpuSamplerError, Heard, Touch
 from pfid.spec.ports.gpus import SamplerProblem
@@ -17,7 +17,7 @@ from pfid.workers.nvml_calls import Handle, problem, reading
 from pfid.workers.nvml_device import Device
 from pfid.workers.nvml_events import XidEvents
 from pfid.workers.nvml_facts import read_facts
-from pfid.workers.nvml_hearing import Hearing
+from pfid.workers.nvml_hearing import Hearing, fatal
 from pfid.workers.nvml_hung import Alarm, HungListener
 
 MAX_DEVICES: Final = 64
@@ -53,8 +53,7 @@ class NvmlSampler:
         self._devices: list[Device] = []
         self._events = XidEvents()
         self._hearing = Hearing(self._events, log, before, places)
-        listen = self._hearing.unlistened
-        self._hung = None if alarm is None else HungListener(self._events, alarm, listen)
+        self._hung = None if alarm is None else HungListener(self._hearing, alarm)
         self._touch: Touch = lambda _: None
         self._skip: frozenset[int] = frozenset()
         self._open = False
@@ -115,7 +114,7 @@ class NvmlSampler:
                 self._events.name(handle, facts.uuid)
                 self._devices.append(Device(handle, index, facts, time.monotonic()))
                 self._devices[-1].deaf = deaf
-        self._covers()
+        self._hearing.of({d.facts.uuid: d.facts.pci_bus_id for d in self._devices})
         self._listen_due_s = time.monotonic() + LISTEN_AGAIN_S
         self._facts_told = False
 
@@ -128,16 +127,8 @@ class NvmlSampler:
             lost = device.lost
             why = AbsentReason.LOST if lost else self._events.add(device.handle, device.facts.uuid)
             device.deaf = why
-        self._covers()
         self._hearing.bridge(time.time(), opened=True)
         self._facts_told = False
-
-    def _covers(self) -> None:
-        """Say whose errors the set tells."""
-        self._hearing.covers(
-            [d.facts.pci_bus_id for d in self._devices if d.deaf is None],
-            [d.facts.pci_bus_id for d in self._devices],
-        )
 
     def _count(self) -> int:
         count = reading(pynvml.nvmlDeviceGetCount)
@@ -156,7 +147,7 @@ class NvmlSampler:
 
     def _read(self, at_s: float, monotonic_s: float) -> GpuReading:
         xids = self._hearing.read(at_s)
-        if any(event.code in FATAL_XIDS for event in xids):
+        if fatal(xids):
             return GpuReading(xids=xids)
         try:
             return replace(self._all(at_s, monotonic_s), xids=xids)

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
-from nvml_shim import CRASH, H200, uuid
+from nvml_shim import CRASH, H200, LOST, uuid
 
 from pfid.adapters.gpu_gate import GpuGate
 from pfid.spec.ports.gpus import SamplerProblem
@@ -61,6 +61,9 @@ class Stopped:
 
     def kill(self):
         os.kill(self.pid, signal.SIGKILL)
+
+    def go_on(self):
+        os.kill(self.pid, signal.SIGCONT)
 
 
 def _state(pid):
@@ -139,10 +142,13 @@ def test_an_error_of_a_card_that_is_held_back_is_had_from_the_log(nvml, watching
     watching.gone()
     read = watching.read(lambda r: r.facts is not None)
     assert [f.uuid for f in read.facts] == [uuid(0)]
+    reader = Stopped(watching)
     log.xid(PLACES[0], 48)
     nvml.xid(0, 48)
+    reader.go_on()
     (event,) = watching.read(lambda r: r.xids).xids
-    assert event.uuid == uuid(0), "one that is listened to is told by its own events alone"
+    assert event.uuid == uuid(0)
+    assert watching.read().xids == (), "one that is listened to is told once, though by both"
     log.xid(PLACES[1], 119)
     (event,) = watching.read(lambda r: r.xids).xids
     assert (event.uuid, event.code) == (f"PCI-{PLACES[1]}.0", 119)
@@ -157,3 +163,38 @@ def test_opening_the_driver_anew_is_bridged_by_the_log(nvml, watching, log):
     read = watching.read(lambda r: r.xids)
     assert [x.code for x in read.xids] == [48]
     assert read.unheard_s == 0
+
+
+def test_a_fatal_error_is_told_though_the_set_breaks_before_it_tells_it(nvml, watching, log):
+    reader = Stopped(watching)
+    log.xid(PLACES[1], 79)
+    nvml.change(1, state=LOST)
+    reader.go_on()
+    (event,) = watching.read(lambda r: r.xids).xids
+    assert (event.uuid, event.code, event.pid) == (f"PCI-{PLACES[1]}.0", 79, 1234)
+    assert watching.trouble().problem is SamplerProblem.FATAL_XID
+    assert watching.worker._gate.stop.stands()
+
+
+def test_an_error_of_another_card_is_told_though_the_set_breaks_before_it_tells_it(
+    nvml, watching, log
+):
+    reader = Stopped(watching)
+    log.xid(PLACES[0], 48)
+    nvml.change(1, state=LOST)
+    reader.go_on()
+    read = watching.read(lambda r: r.xids)
+    assert [(x.uuid, x.code) for x in read.xids] == [(f"PCI-{PLACES[0]}.0", 48)]
+    assert watching.read(lambda r: r.lost).xids == ()
+
+
+def test_an_error_that_log_and_set_tell_has_its_process_and_its_card_and_comes_once(
+    nvml, watching, log
+):
+    reader = Stopped(watching)
+    log.xid(PLACES[0], 31, pid=4321)
+    nvml.xid(0, 31)
+    reader.go_on()
+    (event,) = watching.read(lambda r: r.xids).xids
+    assert (event.uuid, event.code, event.pid) == (uuid(0), 31, 4321)
+    assert watching.read().xids == ()

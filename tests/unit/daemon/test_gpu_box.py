@@ -139,6 +139,21 @@ def test_errors_are_counted_by_code_with_the_run_they_belong_to(box):
     assert {x.run_id for x in box.gpus["GPU-a"].state.xids} == {"run-1"}
 
 
+LOGGED = XidEvent(uuid=f"PCI-{A.pci_bus_id}", code=31, at_s=5.2, pid=7)
+NAMED = XidEvent(uuid="GPU-a", code=31, at_s=5.0)
+
+
+@pytest.mark.parametrize("turns", [(NAMED, LOGGED), (LOGGED, NAMED)])
+def test_what_log_and_set_tell_one_after_the_other_counts_once_with_its_run(box, turns):
+    for event in turns:
+        box.read(read(A, B, xids=(event,)), 11.0, lambda e: "run-1" if e.pid == 7 else None)
+    (told,) = box.gpus["GPU-a"].state.xids
+    assert (told.event.uuid, told.event.pid, told.run_id) == ("GPU-a", 7, "run-1")
+    assert box.gpus["GPU-a"].xid_counts == {31: 1}
+    box.read(read(A, B, xids=turns), 11.0, lambda _: None)
+    assert box.gpus["GPU-a"].xid_counts == {31: 2}, "another one is no double of that"
+
+
 def xids(*codes):
     return tuple(XidEvent(uuid="GPU-a", code=c, at_s=5.0) for c in codes)
 
