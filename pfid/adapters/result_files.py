@@ -7,6 +7,7 @@ import gzip
 import hashlib
 import io
 import json
+import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
@@ -44,7 +45,8 @@ class Reader:
     formats: list[str] = field(default_factory=list)
     _digest: Any = field(default_factory=hashlib.sha256)
     _runs: dict[str, int] = field(default_factory=dict)
-    _contents: dict[tuple[str, str], Path] = field(default_factory=dict)
+    _contents: dict[tuple[str, str, str], Path] = field(default_factory=dict)
+    _places: dict[tuple[int, int], Path] = field(default_factory=dict)
     _copies: Counter[str] = field(default_factory=Counter)
     _seen: int = 0
     _said_at_s: float = field(default_factory=time.monotonic)
@@ -73,20 +75,32 @@ class Reader:
                 unpacked = file.unpacked()
                 while stream.read(SKIP_BYTES):  # the digest is of all of it
                     pass
-                return self._but_copies(file, read, unpacked or content.hexdigest())
+                at = os.fstat(raw.fileno())
+                whole = unpacked or content.hexdigest()
+                return self._but_copies(file, read, whole, (at.st_dev, at.st_ino))
         except OSError as error:
             why = error.strerror or str(error)
             raise ResultFileError(f"{path}: cannot be read: {why}") from error
 
-    def _but_copies(self, file: "_File", read: Logged, content: str) -> Logged:
-        """What was read, or nothing where a file of the same task held the same, byte by byte."""
-        key = file.task, content
-        first = self._contents.get(key)
-        if first is None or not read.records:
-            self._contents[key] = file.path
+    def _but_copies(
+        self, file: "_File", read: Logged, content: str, place: tuple[int, int]
+    ) -> Logged:
+        """What was read, or nothing where a file of the same task held the same, byte by byte.
+
+        Another file that holds the same is a copy where a run says itself when it was made, and
+        either that or a run of a stack which answers the same each time where it does not.
+        """
+        key = file.task, file.made, content
+        alike, itself = self._contents.get(key), self._places.get(place)
+        if not read.records or (alike is None and itself is None):
+            self._contents[key] = self._places[place] = file.path
             return read
+        self._places.setdefault(place, file.path)
         self._copies[file.task] += 1
-        return Logged(copy=f"{file.path} holds, byte for byte, what {first} holds")
+        if itself is not None:
+            return Logged(copy=f"{file.path} was given as {itself} already")
+        said = f"{file.path} holds, byte for byte, what {alike} holds"
+        return Logged(copy=said) if file.made else Logged(twin=said)
 
     @property
     def runs(self) -> int:
@@ -148,6 +162,8 @@ class _File:
         self.stream = stream
         self.run = run
         self.task = ""
+        self.made = ""
+        """When, and under which seed, as far as its log tells: two runs never say the same."""
         self.bad: list[BadRecord] = []
         self._content = hashlib.sha256()
         self._packed: BinaryIO | None = None
@@ -212,6 +228,7 @@ class _File:
         run = self.reader.run_of(task)
         results = _results_beside(self.path)
         seed = lm_eval.seed_of(results, task)
+        self.made = f"{_made_at(self.path, results)} seed {seed}" if results else ""
         found: list[ResultRecord] = []
         for place, _, data in lines:
             try:
@@ -241,6 +258,7 @@ class _File:
     ) -> Logged:
         self.reader.formats.append("inspect")
         self.task = inspect_log.task_of(header)
+        self.made = "in the log"
         run = self.reader.run_of(self.task)
         found: list[ResultRecord] = []
         for number, (place, sample) in enumerate(samples, 1):
@@ -263,10 +281,18 @@ def _same(value: Any) -> Any:
 
 def _results_beside(path: Path) -> Mapping[str, Any]:
     """The harness's results file of the same run; empty if there is none."""
-    date = path.name.removesuffix(".gz").removesuffix(".jsonl").rpartition("_")[2]
-    beside = path.with_name(f"results_{date}.json")
+    beside = path.with_name(f"results_{_date_of(path)}.json")
     try:
         found = json.loads(beside.read_bytes())
     except (OSError, ValueError, RecursionError):
         return {}
     return found if lm_eval.is_results(found) else {}
+
+
+def _date_of(path: Path) -> str:
+    return path.name.removesuffix(".gz").removesuffix(".jsonl").rpartition("_")[2]
+
+
+def _made_at(path: Path, results: Mapping[str, Any]) -> str:
+    """When the harness's run was made: what it wrote down goes before what its file is called."""
+    return str(results.get("date") or _date_of(path))

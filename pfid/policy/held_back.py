@@ -40,4 +40,5 @@ def held_back(check: str, verdict: Verdict, arms: Iterable[Arm | None]) -> Verdi
 def _count(arm: Arm) -> str:
     bad = f", {arm.bad_total} bad" if arm.bad_total else ""
     bad += ", a file given twice" if arm.copies else ""
+    bad += ", files that are alike" if arm.twins else ""
     return f"{len(arm.records)} of {'?' if arm.declared is None else arm.declared}{bad}"

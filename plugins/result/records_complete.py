@@ -4,8 +4,10 @@ A figure over the records that happened to arrive is a figure of another evaluat
 counted against what the spec, or the log itself, says there should be. Fewer is unknown and keeps
 every other judgement unknown; more means two runs in one file, or a record that came twice. Two
 arms of which every answer is the same are one arm: no difference between them means anything. Nor
-is a file that holds, byte for byte, what another of its arm holds a further run: it is read once,
-and what would be said of its repeats is unknown.
+is one file that is given again a further run: it is read once, and what would be said of its
+repeats is unknown. Another file that holds the same, byte for byte, may be either, a copy or a run
+of a stack that answers the same each time: unknown too, unless its lines or the harness's results
+file beside it say which run it is.
 
 Blind spot: a count that nobody declared cannot be missed, and the right number of wrong records
 looks whole. A copy in which one byte was changed passes for a run of its own.
@@ -30,6 +32,11 @@ its fields.
 
 If it says `file_given_twice`: give each file once: what is needed are runs that were really made
 again, each with its own file.
+
+If it says `files_alike`: if they are one run, give it once. If they are runs that were really made
+again, the stack answers the same each time: its jitter is none, and one of the files says all. To
+have them judged as runs, write into each line which run it is of and map `records.fields.repeat`;
+of lm-evaluation-harness give the folder with its `results_DATE.json`.
 
 If it says `arms_alike`: look which file each arm is, and whether the adapter was loaded at all.
 """
@@ -69,6 +76,10 @@ ANSWERS: Final = Answers(
             Outcome.UNKNOWN,
             "one and the same file was given more than once: its answers are no further run",
         ),
+        "files_alike": (
+            Outcome.UNKNOWN,
+            "files are the same, byte for byte: one run given twice, or a stack that never varies",
+        ),
         "records_bad": (
             Outcome.UNKNOWN,
             "some records cannot be judged, and no count was declared",
@@ -83,6 +94,7 @@ ANSWERS: Final = Answers(
 )
 ORDER: Final = (
     Doubt.COPIED,
+    Doubt.TWINS,
     Doubt.TOO_MANY,
     Doubt.NO_RECORDS,
     Doubt.MISSING,
@@ -118,7 +130,7 @@ def observe(world: World) -> Seen:
         swapped=_swapped(facts),
         counts=tuple((a.name, len(a.records), a.bad_total, a.declared) for a in arms),
         bad=tuple(bad for a in arms for bad in a.bad),
-        copies=tuple(copy for a in arms for copy in a.copies),
+        copies=tuple(copy for a in arms for copy in (*a.copies, *a.twins)),
     )
 
 
@@ -189,6 +201,8 @@ def controls(limits: object) -> Iterable[Control]:
     yield _control("one twice", "records_too_many", arm(ten, bad=(twice,), bad_total=1))
     again = "r2.jsonl holds, byte for byte, what r1.jsonl holds"
     yield _control("a copy as a run", "file_given_twice", arm(ten, copies=(again,)))
+    yield _control("the same under two names", "files_alike", arm(ten, twins=(again,)))
+    yield _control("both", "file_given_twice", arm(ten, copies=(again,), twins=(again,)))
     yield _control("a copy, and bad", "file_given_twice", arm(
         ten, declared=20, copies=(again,), bad=(bad,), bad_total=1))  # fmt: skip
     copied = arm(ten, "baseline", copies=(again,))

@@ -12,8 +12,8 @@ verdict is unknown and says how many items would tell.
 Blind spot: a jitter measured at one load says nothing about another. Three runs know a standard
 deviation poorly; more repeats know it better. An output cut to a few words hides whether a seed
 was taken. One seed alone cannot show that it was: there is no other to hold its runs against, and
-only repeats that part at their very first letters show that it was not. Repeats that were all made at
-one time, each seed at its own, look alike for that reason too.
+only repeats that part at their very first letters show that it was not. Repeats that were all made
+at one time, each seed at its own, look alike for that reason too.
 
 When it fires: move the trip point by the distance named, away from the rate; do not try to make the
 guard deterministic. If seeds were not taken, look whether the flag is handed on to the engine, and

@@ -88,12 +88,13 @@ class _Side:
     numbered: bool
     mixed: tuple[str, ...]
     copies: tuple[str, ...]
+    twins: tuple[str, ...]
 
     @classmethod
     def read(cls, paths: Sequence[Path], spec: GateSpec, told: Callable[[str], None]) -> "_Side":
         reader = Reader(how=spec.records, told=told)
         every = [reader.read(path, run) for run, path in enumerate(files_of(tuple(paths)))]
-        logs = [log for log in every if not log.copy]
+        logs = [log for log in every if not log.copy and not log.twin]
         declared = [log.declared for log in logs]
         return cls(
             records=tuple(r for log in logs for r in log.records),
@@ -106,6 +107,7 @@ class _Side:
             numbered=spec.records.fields.item == NUMBERED,
             mixed=_mixed(logs),
             copies=tuple(log.copy for log in every if log.copy),
+            twins=tuple(log.twin for log in every if log.twin),
         )
 
     def of(self, name: str) -> tuple[ResultRecord, ...]:
@@ -134,6 +136,7 @@ class _Side:
             bad_total=len(bad),
             digest=self.digest,
             copies=self.copies,
+            twins=self.twins,
             mixed=self.mixed or (("max_tokens",) if _varied(_caps_of(good)) else ()),
         )
 

@@ -15,6 +15,8 @@ class Logged:
         instrument: as far as the log tells it.
         declared: how many records it says there should be.
         copy: of which other file it is one, in words; its records were read there. "" for none.
+        twin: which other file holds the same, in words, where it may be a run of its own all the
+            same; its records were read there. "" for none.
     """
 
     records: tuple[ResultRecord, ...] = ()
@@ -22,3 +24,4 @@ class Logged:
     instrument: Instrument = field(default_factory=Instrument)
     declared: int | None = None
     copy: str = ""
+    twin: str = ""

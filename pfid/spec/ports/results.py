@@ -141,6 +141,7 @@ class Doubt(Enum):
     TOO_MANY = "records_too_many"
     NOT_DECLARED = "count_not_declared"
     COPIED = "file_given_twice"
+    TWINS = "files_alike"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,8 +158,9 @@ class Arm:
         bad_total: how many; ``bad`` holds the first of them only.
         digest: of the content of its files.
         mixed: fields of the instrument in which runs of it were not measured alike.
-        copies: files that hold what another of it holds, byte for byte, in words; their records
-            are read once.
+        copies: files that were given more than once, in words; their records are read once.
+        twins: files of other names that hold what another of it holds, byte for byte, in words:
+            copies, or runs of a stack that answers the same each time. Their records are read once.
     """
 
     name: str
@@ -171,12 +173,13 @@ class Arm:
     digest: str = ""
     mixed: tuple[str, ...] = ()
     copies: tuple[str, ...] = ()
+    twins: tuple[str, ...] = ()
 
     @property
     def doubt(self) -> Doubt:
         """What keeps its figures from being those of the evaluation that was declared."""
-        if self.copies:
-            return Doubt.COPIED
+        if self.copies or self.twins:
+            return Doubt.COPIED if self.copies else Doubt.TWINS
         if not self.records:
             return Doubt.NO_RECORDS
         if self.declared is None:

@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+from pfid.analysis.seed_effect import Seeds, outputs_by_seed, seed_effect
 from pfid.bootstrap.judge.arms import read_arms
 from pfid.config.gates import Arms, ArmSpec, Fields, GateSpec, MeasuredWith, Records
 from pfid.domain.errors import ConfigError
@@ -80,21 +81,89 @@ def test_runs_that_were_not_measured_alike_are_known_as_such(tmp_path):
 
 
 def a_file_again(path, how):
-    """The same content under another name: as it stands, or packed."""
+    """The same content under another name: as it stands, packed, or the very file."""
     content = path.read_bytes()
     again = path.with_name(f"{how}-{path.name}")
+    if how == "linked":
+        again.hardlink_to(path)
+        return again
     again.write_bytes(gzip.compress(content) if how == "packed" else content)
     return again
 
 
-@pytest.mark.parametrize("how", ["itself", "copied", "packed"])
+@pytest.mark.parametrize("how", ["itself", "linked", "copied", "packed"])
 def test_one_file_given_again_is_no_further_run(tmp_path, how):
     one = written(tmp_path / "1.jsonl", rows(seed=1))
     again = one if how == "itself" else a_file_again(one, how)
     arm = read_arms([one, again, again], (), spec(declared=None)).candidate
     assert (len(arm.records), arm.runs, arm.bad_total) == (8, 1, 0)
-    assert arm.doubt is Doubt.COPIED
-    assert arm.copies == (f"{again} holds, byte for byte, what {one} holds",) * 2
+    if how in ("itself", "linked"):
+        assert arm.doubt is Doubt.COPIED
+        assert arm.copies == (f"{again} was given as {one} already",) * 2
+        assert arm.twins == ()
+    else:  # the second name is as good as a run of a stack that answers the same each time
+        assert arm.twins == (f"{again} holds, byte for byte, what {one} holds",)
+        assert arm.copies == (f"{again} was given as {again} already",)
+
+
+@pytest.mark.parametrize("how", ["copied", "packed"])
+def test_the_same_under_another_name_may_be_a_run_of_a_steady_stack(tmp_path, how):
+    """Three real runs of a stack that answers the same each time were called one file."""
+    one = written(tmp_path / "1.jsonl", rows(seed=1))
+    again = a_file_again(one, how)
+    arm = read_arms([one, again], (), spec(declared=16)).candidate
+    assert (len(arm.records), arm.runs, arm.doubt) == (8, 1, Doubt.TWINS)
+    assert (arm.copies, arm.twins) == ((), (f"{again} holds, byte for byte, what {one} holds",))
+
+
+def test_runs_that_are_alike_are_judged_where_their_lines_say_which_they_are(tmp_path):
+    """As the remedy has it."""
+    paths = [written(tmp_path / f"{n}.jsonl", rows(seed=1, again=n)) for n in range(3)]
+    arm = read_arms(paths, (), spec(declared=24, repeat="again")).candidate
+    assert (len(arm.records), arm.runs, arm.doubt) == (24, 3, Doubt.NONE)
+
+
+def of_lm_eval(folder, day, seed, **results):
+    """A sample log whose answers do not depend on the seed, and the results file beside it."""
+    folder.mkdir(exist_ok=True)
+    path = folder / f"samples_toy_{day}.jsonl"
+    asked = {"arg_0": {"arg_0": "ask", "arg_1": {"temperature": 1.0}}}
+    written(path, [
+        {"doc_id": n, "doc": {}, "target": "t", "arguments": asked, "resps": [["same"]],
+         "filter": "none", "metrics": ["m"], "m": 1.0}
+        for n in range(12)
+    ])  # fmt: skip
+    if seed is not None:
+        (folder / f"results_{day}.json").write_text(json.dumps({
+            "results": {"toy": {}}, "configs": {"toy": {}}, "n-samples": {},
+            "config": {"model": "vllm", "model_args": f"pretrained=x,seed={seed}"}, **results,
+        }))  # fmt: skip
+    return path
+
+
+def test_logs_of_the_harness_whose_seed_never_took_are_runs_though_they_are_the_same(tmp_path):
+    """It keeps the seed in its results file: the sample logs were called one file given thrice."""
+    paths = [of_lm_eval(tmp_path, f"2026-11-0{n}T10-00-00.0", n) for n in (1, 2, 3)]
+    arm = read_arms(paths, (), GateSpec()).candidate
+    assert (arm.doubt, arm.runs, len(arm.records)) == (Doubt.NOT_DECLARED, 3, 36)
+    assert {r.seed for r in arm.records} == {1, 2, 3}
+    effect = seed_effect(outputs_by_seed(arm.records))
+    assert effect is not None
+    assert effect.seeds is Seeds.NOT_TAKEN
+
+
+def test_one_run_of_the_harness_in_two_folders_is_given_twice(tmp_path):
+    date = "2026-11-01T10-00-00.0"
+    paths = [of_lm_eval(tmp_path / name, date, 1) for name in "ab"]
+    assert read_arms(paths, (), GateSpec()).candidate.doubt is Doubt.COPIED
+    made = {"date": 7.5}
+    later = [of_lm_eval(tmp_path / "c", f"2026-11-0{n}T10-00-00.0", 1, **made) for n in (1, 2)]
+    assert read_arms(later, (), GateSpec()).candidate.doubt is Doubt.COPIED, "it says when itself"
+
+
+def test_logs_of_the_harness_without_their_results_are_either(tmp_path):
+    paths = [of_lm_eval(tmp_path, f"2026-11-0{n}T10-00-00.0", None) for n in (1, 2)]
+    assert read_arms(paths, (), GateSpec()).candidate.doubt is Doubt.TWINS
 
 
 def test_the_same_answers_in_another_file_are_another_run(tmp_path):
