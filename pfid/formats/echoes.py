@@ -8,34 +8,39 @@ go in lock-step. A step that is told again once or twice and then never is a cou
 from typing import Final
 
 ENOUGH: Final = 3
-"""Steps that were told again until another rank is held to be what tells them."""
+"""Steps in a row that were told again until another rank is held to be what tells them."""
 
 
 class Echoes:
-    """The steps of one series that were told again."""
+    """The newest steps in a row that were told again, of one series."""
 
-    __slots__ = ("last", "other_times", "steps")
+    __slots__ = ("came_from", "first", "first_line", "last", "other_times", "steps")
 
-    def __init__(self, last: int = -1, steps: int = 0, other_times: int = 0) -> None:
+    def __init__(self, plain: tuple[int, ...] = (-1, 0, 0, -1, 0, -1)) -> None:
         """Go on from :meth:`state`, or begin."""
-        self.last = last
-        """The newest of them."""
-        self.steps = steps
-        """How many there were."""
-        self.other_times = other_times
-        """How many lines of them told another time than the first one."""
+        self.last, self.steps, self.other_times = plain[:3]
+        self.first, self.first_line, self.came_from = plain[3:]
+
+    def ended(self, index: int, stride: int) -> bool:
+        """Whether a counter at this index has passed them: what comes is no part of them."""
+        return index - self.last > 2 * stride
+
+    def begin(self, index: int, line: int, newest: int) -> None:
+        """Forget what was, and count from here; the series had come to ``newest``."""
+        self.first, self.first_line, self.came_from = index, line, newest
+        self.last, self.steps, self.other_times = index - 1, 0, 0
 
     def hear(self, index: int, *, alike: bool) -> None:
-        """Take one in."""
+        """Take one in, which told the time that was told before (``alike``) or another."""
         if index > self.last:
             self.steps, self.last = self.steps + 1, index
         self.other_times += not alike
 
-    def went_back(self, newest: int, stride: int) -> bool:
-        """Whether the counter went back there, now that it is at ``newest``: no rank echoes."""
-        passed = newest - self.last > 2 * stride
-        return passed and self.other_times > 0 and self.steps < ENOUGH
+    def went_back(self, index: int, stride: int) -> bool:
+        """Whether the counter went back there, if it now comes to ``index``: no rank echoes."""
+        return 0 < self.steps < ENOUGH and self.other_times > 0 and self.ended(index, stride)
 
     def state(self) -> list[int]:
         """Return plain data."""
-        return [self.last, self.steps, self.other_times]
+        counted = [self.last, self.steps, self.other_times]
+        return [*counted, self.first, self.first_line, self.came_from]

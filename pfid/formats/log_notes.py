@@ -89,6 +89,8 @@ def _attempts(parser: LogParser) -> Iterator[LogNote]:
 
 
 def _furthest(series: tuple[Series, ...], one: Series) -> int:
+    if one.came_from is not None:
+        return one.came_from
     return max(s.last_index for s in series if s.key == one.key and s.number < one.number)
 
 

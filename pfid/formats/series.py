@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple
 
 from pfid.domain.step import StepClock
 from pfid.formats.echoes import Echoes
+from pfid.formats.line_count import LineCount
 from pfid.formats.ranks import Ranks
 from pfid.formats.reading import Reading
 
@@ -46,6 +47,7 @@ class Series:
         "base_at_s",
         "base_clock_s",
         "base_index",
+        "came_from",
         "clocks",
         "copies",
         "dialect",
@@ -103,6 +105,8 @@ class Series:
         self.usual_stride = 0
         self.points = self.skipped = self.copies = 0
         self.predecessor: int | None = None
+        self.came_from: int | None = None
+        """Where the counter had come to before it went back, where that is not the last before."""
         self.resumed = self.lossy = False
         self.ranks: Ranks | None = None
         self.echoes: Echoes | None = None
@@ -169,24 +173,31 @@ class Series:
         own_clock = reading.clock is StepClock.COUNTER
         return own_clock and not self.ranks.followed(rank, ahead, stride)
 
-    def echoed(self, reading: Reading, *, alike: bool) -> bool:
+    def echoed(self, reading: Reading, lines: LineCount, *, alike: bool) -> bool:
         """Whether a line without a name tells the newest step again, be its time alike or not."""
-        index = reading.step + self.lap_offset
-        behind = self.last_index - index
+        index, stride = reading.step + self.lap_offset, max(self.usual_stride, 1)
         known = reading.printed_s is not None and reading.rank is None and self.points
-        if not known or not 0 <= behind <= max(self.usual_stride, 1):
+        if not known or not 0 <= self.last_index - index <= stride:
             return False
-        self.echoes = self.echoes or Echoes()
-        self.echoes.hear(index, alike=alike)
+        echoes = self.echoes = self.echoes or Echoes()
+        if not echoes.steps or echoes.ended(index, stride):
+            echoes.begin(index, lines.number(), self.last_index)
+        echoes.hear(index, alike=alike)
         self.copies += 1
         return True
 
-    @property
-    def told_once_more(self) -> bool:
-        """Whether the counter went back by a step or two, and on."""
-        if self.echoes is None or self.partners:
-            return False
-        return self.echoes.went_back(self.last_index, max(self.usual_stride, 1))
+    def turned_back(self, reading: Reading) -> Echoes | None:
+        """Return what was told by one that went back, where that is certain with this reading."""
+        echoes, index = self.echoes, reading.step + self.lap_offset
+        if echoes is None or self.partners or index <= self.last_index or not self.usual_stride:
+            return None
+        return echoes if echoes.went_back(index, self.usual_stride) else None
+
+    def began_with(self, echoes: Echoes) -> None:
+        """Say where this series began: it was known for one of its own only some steps later."""
+        self.first_index, self.first_line = echoes.first, echoes.first_line
+        self.start_index = max(echoes.first - max(self.usual_stride, 1), 0)
+        self.came_from = echoes.came_from
 
     def hand_over(self, index: int, rank: int) -> None:
         """Go on with this rank; what passed on the clock of another says nothing about its own."""
@@ -343,7 +354,7 @@ class Series:
         ranks = plain.pop("ranks", None)
         series.ranks = None if ranks is None else Ranks.restore(ranks)
         echoes = plain.pop("echoes", None)
-        series.echoes = None if echoes is None else Echoes(*echoes)
+        series.echoes = None if echoes is None else Echoes(tuple(echoes))
         for name, code in _MEMORIES.items():
             held = array(code)
             held.frombytes(plain.pop(name, b""))

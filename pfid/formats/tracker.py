@@ -90,6 +90,8 @@ class Tracker:
         if not reading.redraws and self._is_no_step(reading):
             return []
         held = self._held.get(reading.key) if self._held else None
+        if last.echoes is not None and last.turned_back(reading) and last.follows(reading):
+            return self._begin_again(last, reading, at_s)
         if held is None and len(self._live[reading.key]) == 1 and last.follows(reading):
             self._turn += 1
             last.last_turn = self._turn
@@ -134,7 +136,7 @@ class Tracker:
             return self._weigh(Held(reading, lines.number(), at_s), held or [])
         alike = any(series.repeats(reading) for series in self._recent(reading.key))
         begun_anew = self.broken or self.resumed
-        echoed = not begun_anew and self._last[reading.key].echoed(reading, alike=alike)
+        echoed = not begun_anew and self._last[reading.key].echoed(reading, lines, alike=alike)
         if alike or echoed:
             return []
         return self._begin(reading, lines.number(), at_s)
@@ -225,6 +227,16 @@ class Tracker:
             self._let_go()
         return [self._advance(series, reading, at_s)]
 
+    def _begin_again(self, before: Series, reading: Reading, at_s: float | None) -> list[Taken]:
+        """Some steps ago the counter went back: from here on it is another attempt."""
+        echoes, before.echoes = before.echoes, None
+        line = 0 if echoes is None else echoes.first_line
+        self._live[reading.key].remove(before)  # it has ended: no step after these is its own
+        taken = self._begin(reading, line, at_s)
+        if echoes is not None:
+            self._last[reading.key].began_with(echoes)
+        return taken
+
     def _let_go(self) -> None:
         newest = {one.number for one in self._last.values()}
         gone = min(
@@ -277,8 +289,7 @@ class Tracker:
         """Return how often a counter went back without and with a line that says resume."""
         back = [series for series in self.series if went_back(series)]
         resumed = sum(series.resumed for series in back)
-        again = sum(series.told_once_more for series in self.series)
-        return len(back) + again - resumed + self._gone[False], resumed + self._gone[True]
+        return len(back) - resumed + self._gone[False], resumed + self._gone[True]
 
     def state(self) -> dict[str, Any]:
         """Return plain data, bounded whatever the log does."""

@@ -7,6 +7,8 @@ import msgspec
 import pytest
 
 from pfid.domain.step import Phase, StepEvent
+from pfid.formats.attempts import places
+from pfid.formats.log_notes import log_notes
 from pfid.formats.log_stream import LogParser
 from pfid.formats.ranks import BEHIND, MAX_RANKS, SILENT
 
@@ -160,6 +162,51 @@ def test_a_step_that_is_told_again_once_is_a_counter_that_went_back(
         assert parser.facts().writers == 1
         parser = LogParser.restore(msgspec.msgpack.decode(msgspec.msgpack.encode(parser.state())))
     assert parser.facts().rewinds == 1
+
+
+@pytest.mark.parametrize("line", UNLABELLED)
+@pytest.mark.parametrize("stride", [1, 10])
+def test_each_of_many_restarts_from_the_last_step_is_counted_for_good(
+    line: Callable[[int, float], str], stride: int
+) -> None:
+    parser, told = LogParser(), []
+    for attempt in range(5):
+        first = max(attempt * 20 - 1, 0)
+        for step in range(first, attempt * 20 + 20):
+            parser.feed(line(step * stride, 4.0 + attempt).encode())
+            facts = parser.facts()
+            told.append(facts.rewinds)
+            assert facts.writers == 1
+            state = msgspec.msgpack.decode(msgspec.msgpack.encode(parser.state()))
+            parser = LogParser.restore(state)
+    assert told == sorted(told)
+    assert told[-1] == 4
+
+
+@pytest.mark.parametrize("line", UNLABELLED)
+def test_a_restart_from_the_last_step_is_an_attempt_of_its_own_with_its_notes(
+    line: Callable[[int, float], str],
+) -> None:
+    events, parser = read(
+        *(line(step, 4.0) for step in range(1, 50)), *(line(step, 6.0) for step in range(49, 99))
+    )
+    assert [place.attempt for place in places(parser.series()).values()] == [1, 2]
+    own = parser.series()[1]
+    late = [event.index for event in events if event.writer != own.writer and event.seconds == 6.0]
+    assert late == [50, 51]  # not yet certain
+    assert all(event.seconds == 6.0 for event in events if event.writer == own.writer)
+    notes = {note.code: (note.line, note.text) for note in log_notes(parser)}
+    assert notes["rewind"][0] == notes["resumed_at"][0] == 50
+    assert "from 49 to 49" in notes["rewind"][1]
+
+
+@pytest.mark.parametrize("line", UNLABELLED)
+@pytest.mark.parametrize("seconds", [8.0, 12.0])
+def test_two_launches_that_are_apart_at_once_are_two_writers(
+    line: Callable[[int, float], str], seconds: float
+) -> None:
+    _, parser = read(*in_time(line, (0.0, 4.0), (0.0, seconds)))
+    assert parser.facts().writers == 2
 
 
 @pytest.mark.parametrize("line", UNLABELLED)
