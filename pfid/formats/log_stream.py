@@ -5,6 +5,7 @@ the few lines that may be; only those are looked at in Python. What comes out de
 alone, not on how they were cut into chunks (arrival times aside).
 """
 
+import math
 from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from itertools import islice
@@ -225,11 +226,18 @@ class LogParser:
         steps = self._tracker.take(reading, self._lines, at_s)
         if reading.evaluation and not steps:
             self._enter(Phase.EVAL)
+        if reading.loss is not None and not steps and not math.isfinite(reading.loss):
+            self._bad_copy(self._tracker.index_of(reading), reading.loss)
         for taken in steps:
             self._dialects[reading.dialect] += 1
             event = self._event(taken, at_s)
             if event is not None:
                 events.append(event)
+
+    def _bad_copy(self, index: int, loss: float) -> None:
+        """A copy is no step, but one rank of many may be the one whose loss is lost."""
+        if not any(seen.index == index and not math.isfinite(seen.value) for seen in self._losses):
+            self._losses.append(LossSeen(index=index, value=loss))
 
     def _event(self, taken: Taken, at_s: float | None) -> StepEvent | None:
         reading, series, timing = taken

@@ -116,6 +116,11 @@ class Tracker:
             return None
         return last
 
+    def index_of(self, reading: Reading) -> int:
+        """Return the step of a reading that was none of its own, counted over all laps."""
+        last = self._last.get(reading.key)
+        return reading.step + (0 if last is None else last.lap_offset)
+
     def went_on(self, series: Series, turns: int) -> None:
         """A lone series took so many readings by itself."""
         self._turn += turns

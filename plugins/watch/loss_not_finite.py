@@ -2,7 +2,8 @@
 
 Such a run looks alive in everything else: steps come, the GPU is busy, nothing raises. Of the last
 6 logged losses 3 must be bad, so that one skipped step (a loss scale that overflowed) passes and
-every other one being bad does not. It passes again when the losses do.
+every other one being bad does not. It passes again when the losses do. Where the ranks of a run
+write into one log, a step counts as bad once more if it is so on any of them.
 
 The step file counts beside the log: HF Trainer's ``logging_nan_inf_filter`` (on by default)
 replaces bad losses by the running mean before they are logged.

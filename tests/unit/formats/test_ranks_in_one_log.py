@@ -1,5 +1,6 @@
 """Ranks of one run are one writer, however their times differ; two launches are two."""
 
+import math
 import random
 from collections.abc import Callable, Iterable
 
@@ -273,6 +274,37 @@ def test_the_ranks_are_known_after_a_restart_of_the_reader(line: Line) -> None:
             state = msgspec.msgpack.decode(msgspec.msgpack.encode(parser.state()))
             parser = LogParser.restore(state)
     assert (parser.facts().writers, parser.facts().rewinds) == (1, 0)
+
+
+LOSSES = {
+    "unlabelled": lambda step, rank, loss: (
+        f"iter {step}: loss {loss}, time {4000 + 2000 * rank}.00ms, mfu 31.20%\n"
+    ),
+    "alike": lambda step, _rank, loss: f"iter {step}: loss {loss}, time 4000.00ms, mfu 31.20%\n",
+    "labelled": lambda step, rank, loss: nano(step, rank, 4.0, 0).replace("3.2", loss, 1),
+    "elapsed": lambda step, _rank, loss: (
+        f'{{"step": {step}, "elapsed": {step * 4}, "loss": {loss.replace("nan", "NaN")}}}\n'
+    ),
+}
+
+
+@pytest.mark.parametrize("line", LOSSES.values(), ids=LOSSES)
+@pytest.mark.parametrize("ranks", [2, 8])
+def test_a_loss_that_one_rank_alone_has_lost_is_remembered_once_a_step(
+    line: Callable[[int, int, str], str], ranks: int
+) -> None:
+    def loss(step: int, rank: int) -> str:
+        return "nan" if rank and step > 50 else "3.2"
+
+    steps = range(1, 100)
+    _, parser = read(
+        *(line(step, rank, loss(step, rank)) for step in steps for rank in range(ranks))
+    )
+    facts = parser.facts()
+    assert (facts.writers, facts.rewinds) == (1, 0)
+    newest = facts.losses[-6:]
+    assert [seen.index for seen in newest] == [97, 97, 98, 98, 99, 99]
+    assert [math.isfinite(seen.value) for seen in newest] == [True, False] * 3
 
 
 RECORDS = {
