@@ -1,12 +1,13 @@
 """The user's metric driven in a real interpreter: what it answers, and every way not to."""
 
 import os
+import re
 import sys
 
 import pytest
 from pfid_plugins.result.null_has_positive_control import judge, observe
 
-from pfid.bootstrap.judge.known_answers import known_answers_facts
+from pfid.bootstrap.judge.known_answers import OTHER, TEXT, known_answers_facts
 from pfid.bootstrap.preflight.project import Project
 from pfid.config.preflight.spec import Spec
 from pfid.spec import NoLimits
@@ -14,7 +15,7 @@ from pfid.spec.fakes_results import arm, record, result_facts, result_world
 from pfid.spec.result_gates.null_has_positive_control import KnownInput, NullGate, NullMetric
 
 METRICS = """
-import difflib, os, time
+import collections, difflib, os, time
 
 def overlap(output, against):
     match = difflib.SequenceMatcher(None, output, against, autojunk=False)
@@ -23,6 +24,31 @@ def overlap(output, against):
 def longest_over(output, against, floor=20):
     size = overlap(output, against) * len(against)
     return size / len(against) if size >= floor else 0.0
+
+def exact_match(output, against):
+    return float(output.strip() == against.strip())
+
+def contains(output, against):
+    return float(against.strip() in output)
+
+def recalled(output, against):
+    return float(any(line in output for line in against.split(". ")))
+
+def jaccard(output, against):
+    ours, theirs = set(output.lower().split()), set(against.lower().split())
+    return len(ours & theirs) / len(ours | theirs)
+
+def common(output, against):
+    ours, theirs = (collections.Counter(t.lower().split()) for t in (output, against))
+    return sum((ours & theirs).values()), sum(ours.values()), sum(theirs.values())
+
+def rouge1(output, against):
+    both, _, of = common(output, against)
+    return both / of
+
+def token_f1(output, against):
+    both, ours, theirs = common(output, against)
+    return 2 * both / (ours + theirs)
 
 def off(output, against):
     return 0.0
@@ -89,6 +115,21 @@ def test_a_null_of_a_metric_that_can_go_red_counts(ask):
         "empty",
     ]
     assert said(ask, "percent", identical=100.0).reason == "nulls_earned"
+
+
+@pytest.mark.parametrize(
+    "function", ["exact_match", "contains", "recalled", "jaccard", "rouge1", "token_f1"]
+)
+def test_ordinary_metrics_are_no_broken_instruments(ask, function):
+    """Both texts had the word "and", and a half had to lie between: each of these was accused."""
+    assert said(ask, function).reason == "nulls_earned"
+
+
+def test_the_unrelated_texts_share_no_word():
+    theirs, ours = (set(re.findall(r"\w+", text.lower())) for text in (TEXT, OTHER))
+    assert theirs & ours == set()
+    assert len(theirs) > 30
+    assert len(ours) > 30
 
 
 @pytest.mark.parametrize(

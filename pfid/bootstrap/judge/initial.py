@@ -247,7 +247,12 @@ optional = []
 # A zero is no result before its metric has answered what is known.
 # [[gates.null_has_positive_control.metrics]]
 # metric = {metric}
-# function = "metrics:overlap"
+# function = "metrics:overlap"   # called as function(output, against)
+# Where it answers otherwise than 1 for the same text, or than 0 for texts that share no word:
+# identical = 100.0
+# unrelated = 0.0
+# tolerance = 1e-6
+# inputs = [{{args = ["12", "12"], expect = 1.0}}, {{args = ["7", "12"], expect = [0.0, 0.1]}}]
 
 # A trip point needs repeated runs (`pfid judge run1.jsonl run2.jsonl`) to know the jitter.
 # [[gates.trip_point_outside_jitter.points]]

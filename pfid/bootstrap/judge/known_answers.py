@@ -15,12 +15,11 @@ TEXT: Final = (
     "began the list grew longer, and he read it aloud to the empty quay."
 )
 OTHER: Final = (
-    "Preheat an oven to two hundred degrees; whisk flour, salt, yeast; fold butter through slowly. "
+    "Preheat an oven, two hundred degrees; whisk flour, salt, yeast; fold butter through slowly. "
     "Leave dough covered somewhere warm until doubled. Shape rolls, brush with milk, bake twenty "
-    "minutes. Cool on racks, then slice and serve alongside soup."
+    "minutes. Cool on racks; slice, serve alongside soup."
 )
-HALF: Final = (0.05, 0.95)
-"""Of the way from unrelated to identical: metrics count a half differently, none as all or none."""
+"""Shares no word with the other: one ``and`` in both is a token overlap of 0.04."""
 
 
 def known_answers_facts(
@@ -88,7 +87,7 @@ def _undriven(metric: NullMetric, problem: str, detail: str) -> DrivenMetric:
 def _four(metric: NullMetric) -> Iterable[KnownInput]:
     """Identical, half verbatim, unrelated, empty: the playbook's own, against one text."""
     top, none = metric.identical, metric.unrelated
-    ends = sorted(none + part * (top - none) for part in HALF)
+    ends = sorted((none, top))  # an exact match gives a half nothing, a recall of it may give all
     half = TEXT[: len(TEXT) // 2] + OTHER[len(OTHER) // 2 :]
     yield KnownInput(kind="identical", args=[TEXT, TEXT], expect=top)
     yield KnownInput(kind="half", args=[half, TEXT], expect=ends)
