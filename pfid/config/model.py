@@ -146,7 +146,12 @@ class Gpus(_Table, frozen=True, kw_only=True):
         bool, Meta(description="false: no GPU library is looked for and nothing is sampled")
     ] = True
     interval_s: Annotated[
-        float, Meta(ge=0.1, le=60, description="between two readings of every GPU")
+        float,
+        Meta(
+            ge=0.1,
+            le=10,
+            description="between two readings of every GPU; over 10 s none could be judged by them",
+        ),
     ] = 1.0
     expected: Annotated[
         int,

@@ -72,15 +72,26 @@ class SamplerLoop:
                 for body in self._channel.receive() or ():
                     self._configure(decode_order(body))
                 self._flush()
-                if time.monotonic() >= self._due_s:
+                now_s = time.monotonic()
+                if now_s >= self._due_s:
                     self._turn()
+                elif now_s >= self._wake_s():
+                    self._repeat_troubles()
         finally:
             self._close_all()
 
     def _wait(self) -> None:
         waiting = select.POLLOUT if self._channel.pending_bytes else 0
         self._poll.register(self._channel.fileno(), select.POLLIN | waiting)
-        self._poll.poll(max(self._due_s - time.monotonic(), 0.0) * 1000)
+        self._poll.poll(max(self._wake_s() - time.monotonic(), 0.0) * 1000)
+
+    def _wake_s(self) -> float:
+        """When there is something to say: a reading, or a beat where the next one is far off.
+
+        The owner ends whoever is silent for long, however long the interval is.
+        """
+        soon = self._due_s <= self._beat_due_s + BEAT_S
+        return self._due_s if soon else min(self._due_s, self._beat_due_s)
 
     def _configure(self, order: Configure) -> None:
         before = self._configured
@@ -125,17 +136,20 @@ class SamplerLoop:
         every_s = BEAT_S if configured is None else configured.interval_s
         self._due_s = next_due_s(now_s, every_s)
         if configured is None or self._channel.pending_bytes > FULL_BYTES:
-            self._report(Beat())
+            self._beat()
             return
         told = [self._attend(watched, configured) for watched in self._watched]
         if any(told):
             self._beat_due_s = now_s + BEAT_S
         elif now_s >= self._beat_due_s:
-            self._beat_due_s = now_s + BEAT_S
             self._repeat_troubles()
 
-    def _repeat_troubles(self) -> None:
+    def _beat(self) -> None:
+        self._beat_due_s = time.monotonic() + BEAT_S
         self._report(Beat())
+
+    def _repeat_troubles(self) -> None:
+        self._beat()
         for watched in self._watched:
             if watched.trouble is not None:
                 self._report(watched.trouble)

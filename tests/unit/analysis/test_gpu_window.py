@@ -8,6 +8,9 @@ from hypothesis import strategies as st
 
 from pfid.analysis import gpu_window
 from pfid.analysis.gpu_window import GAP_MAX_S, newest_window
+from pfid.analysis.gpu_work_limits import WorkLimits
+from pfid.config.load import loads
+from pfid.domain.errors import ConfigError
 from pfid.domain.gpu import AbsentReason, PowerSource
 from pfid.spec.fakes_gpus import gpu_samples
 
@@ -133,3 +136,20 @@ def test_a_mean_lies_between_the_readings_and_an_absent_one_is_never_zero(values
             continue
         assert min(known) - 1e-6 <= found <= max(known) + 1e-6
     assert window.seconds <= sum(u is not None and p is not None for u, p in values)
+
+
+@pytest.mark.parametrize("interval_s", [0.1, 1.0, 7.0, GAP_MAX_S])
+def test_readings_as_far_apart_as_may_be_configured_can_be_judged(interval_s):
+    assert loads(f"[gpus]\ninterval_s = {interval_s}\n").gpus.interval_s == interval_s
+    samples = tuple(
+        dataclasses.replace(s, at_s=1000.0 + i * interval_s, window_s=interval_s + 0.02)
+        for i, s in enumerate(gpu_samples(3000))
+    )
+    limits = WorkLimits()
+    window = newest_window(samples, limits.window_s)
+    assert window.seconds >= limits.covered * limits.window_s
+
+
+def test_readings_farther_apart_than_one_stands_for_are_refused():
+    with pytest.raises(ConfigError, match=r"gpus\.interval_s"):
+        loads(f"[gpus]\ninterval_s = {GAP_MAX_S + 1}\n")
