@@ -120,7 +120,8 @@ class GpuBox:
                 self.gpus[uuid].gone(report.at_s)
         for event in report.xids:
             self._xid(event, whose(event))
-        remembered = report.heard is not None and report.heard.record is not None
+        heard = report.heard
+        remembered = heard is not None and heard.record is not None and not heard.torn
         for each in self._of(report.sampler):
             each.hears(report.at_s, remembered=remembered)
         return told

@@ -55,6 +55,7 @@ class TrackedGpu:
         unheard: times in which nobody listened for its errors; ``unheard_s`` is the sum of all.
         listened_s: wall time since when they are listened for in this life of the daemon.
         deaf_s: wall time since when they are not told, None while they are.
+        forgotten: whether anything of that time may be missing from the kernel's log.
         holders: who is on it; None if that cannot be read.
         owners: runs by pid, for as long as the driver lists the pid: also after they have ended.
         judged: what checks said about it.
@@ -77,6 +78,7 @@ class TrackedGpu:
     unheard_s: float = 0.0
     listened_s: float | None = None
     deaf_s: float | None = None
+    forgotten: bool = False
     holders: tuple[GpuHolder, ...] | None = None
     listed: tuple[GpuProcess, ...] | None = None
     owners: dict[int, tuple[int, RunId]] = field(default_factory=dict)
@@ -155,19 +157,26 @@ class TrackedGpu:
             self.changed()
 
     def hears(self, at_s: float, *, remembered: bool) -> None:
-        """Whether its errors are told, as far as its facts say; ``remembered``: by the log too."""
+        """Whether its errors are told, as far as its facts say.
+
+        Args:
+            at_s: wall time.
+            remembered: whether the kernel's log told all of them since the last time.
+        """
+        if self.deaf_s is not None and self.deaf_s < at_s:
+            self.forgotten |= not remembered
         if XIDS in self.facts.absent or not self.present:
             self._deaf(at_s)
         elif self.listened_s is None:
             self.listened_s, self.deaf_s = at_s, None
         elif self.deaf_s is not None:
             since_s, self.deaf_s = self.deaf_s, None
-            if not remembered:
+            if self.forgotten:
                 self.missed(at_s, at_s - since_s)
 
     def _deaf(self, at_s: float) -> None:
         if self.deaf_s is None:
-            self.deaf_s = at_s
+            self.deaf_s, self.forgotten = at_s, False
 
     def missed(self, until_s: float, for_s: float) -> None:
         """Nobody listened for its errors; of many such times the shortest are forgotten."""

@@ -51,10 +51,12 @@ class Heard:
         monotonic_s: when they were last asked for.
         record: newest record of the kernel's log that was read; None where it cannot be read, so
             that nothing remembers what nobody listened to.
+        torn: whether records were written over before they were read, since this was last said.
     """
 
     monotonic_s: float
     record: int | None = None
+    torn: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

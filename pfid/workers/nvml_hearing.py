@@ -47,6 +47,7 @@ class Hearing:
         self._places: dict[str, str] = {}
         self._log_alone: tuple[XidEvent, ...] = ()
         self._unheard_s = 0.0
+        self._torn = False
         self._patchy = before is not None and before.record is None
         self._inherited = before is not None
         events.heard_s = None if before is None else before.monotonic_s
@@ -64,7 +65,8 @@ class Hearing:
         Raises:
             GpuSamplerError: if the driver as a whole is gone; what was heard is kept.
         """
-        logged, _ = self._logged(at_s)
+        logged, whole = self._logged(at_s)
+        self._patchy |= self._events.broken and not whole
         self._events.keep(logged)
         found = self._events.taken() if fatal(logged) else self._events.read(at_s)
         if not all(map(by_log, found)):  # what was told meanwhile stands in the log by now
@@ -109,11 +111,13 @@ class Hearing:
         return told
 
     def heard(self) -> Heard:
-        """Up to where errors are heard now."""
+        """Up to where errors are heard now, since this was last asked."""
+        torn, self._torn = self._torn, False
         since_s = self._events.heard_s
         return Heard(
             monotonic_s=time.monotonic() if since_s is None else since_s,
             record=None if self._log is None else self._log.last,
+            torn=torn,
         )
 
     def _logged(self, at_s: float) -> tuple[tuple[XidEvent, ...], bool]:
@@ -121,6 +125,7 @@ class Hearing:
             return (), False
         with self._lock:
             found, whole = self._log.read()
+        self._torn |= not whole
         events = tuple(
             XidEvent(uuid=f"{BY_PLACE}{x.place}", code=x.code, at_s=at_s, pid=x.pid)
             for x in found

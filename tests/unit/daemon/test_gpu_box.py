@@ -408,6 +408,25 @@ def test_what_the_kernels_log_remembers_did_not_go_unheard(box):
     assert unheard(box) == unheard(box, "GPU-b") == []
 
 
+@pytest.mark.parametrize(
+    ("at_s", "lost"),
+    [(140.0, []), (300.0, [(700.0, 560.0)]), (700.0, [(700.0, 560.0)])],
+)
+def test_of_what_was_written_over_in_the_log_a_card_held_back_then_knows_nothing(box, at_s, lost):
+    for now_s in (140.0, 300.0, 500.0, 700.0):  # at 140 s it was listened to up to then
+        listed = (A, B) if now_s == 700.0 else (A,)
+        heard = Heard(monotonic_s=1.0, record=7, torn=now_s == at_s)
+        box.read(read(*listed, facts=listed, at_s=now_s, heard=heard), now_s, lambda _: None)
+    assert (unheard(box), unheard(box, "GPU-b")) == ([], lost)
+    box.read(read(A, facts=(A,), at_s=800.0, heard=logged_to(8)), 800.0, lambda _: None)
+    box.read(read(A, B, facts=(A, B), at_s=900.0, heard=logged_to(9)), 900.0, lambda _: None)
+    assert unheard(box, "GPU-b") == lost, "the next time is another"
+
+
+def logged_to(record):
+    return Heard(monotonic_s=1.0, record=record)
+
+
 def test_a_card_whose_errors_were_not_told_for_a_while_was_not_listened_to_then(box):
     deaf = dataclasses.replace(A, absent={XIDS: AbsentReason.LOST})
     box.read(read(A, B, facts=(deaf, B), at_s=110.0), 20.0, lambda _: None)

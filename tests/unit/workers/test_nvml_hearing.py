@@ -1,10 +1,13 @@
 """What is heard is lost neither when a set breaks nor when the driver goes."""
 
+import time
+
 import pytest
 
 from pfid.domain.gpu import XidEvent
 from pfid.spec.gpu_sampler import GpuSamplerError
 from pfid.spec.ports.gpus import SamplerProblem
+from pfid.workers import nvml_hearing
 from pfid.workers.kernel_xids import KernelXids
 from pfid.workers.nvml_events import XidEvents
 from pfid.workers.nvml_hearing import Hearing
@@ -30,7 +33,7 @@ class Events(XidEvents):
 
 class Heard:
     def __init__(self, path):
-        self.path, self.number = path, 0
+        self.path, self.number = path, -1
         path.touch()
         self.events = Events()
         self.hearing = Hearing(self.events, KernelXids(path))
@@ -88,3 +91,24 @@ def test_a_fatal_error_while_nobody_listened_is_told_with_what_was_heard_before(
     with pytest.raises(GpuSamplerError) as error:
         heard.hearing.bridge(2.0, opened=opened)
     assert [x.code for x in error.value.xids] == [13, 79]
+
+
+def test_records_that_were_written_over_are_said_to_be_missing_once(heard):
+    heard.log(48)
+    assert (len(heard.told()), heard.hearing.heard().torn) == (1, False)
+    heard.number += 500
+    heard.log(31)
+    assert [code for _, code, _ in heard.told()] == [31]
+    assert [heard.hearing.heard().torn, heard.hearing.heard().torn] == [True, False]
+
+
+def test_while_the_set_is_broken_what_the_log_lost_went_unheard(heard, monkeypatch):
+    monkeypatch.setattr(nvml_hearing, "MOMENT_S", 0.0)
+    for lost in (0, 500):
+        heard.events.heard_s, heard.events.broken = time.monotonic() - 9.0, True
+        heard.number += lost
+        heard.log(48)
+        heard.told()
+        heard.hearing.bridge(3.0, opened=True)
+        unheard_s = heard.hearing.unheard_s()
+        assert unheard_s == 0 if lost == 0 else unheard_s >= 9.0
