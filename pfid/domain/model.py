@@ -56,6 +56,7 @@ class Attention:
         sinks: whether a score of its own stands beside those of the keys, likewise.
         in_part: whether only a part of each head is rotated, which joins queries anew.
         eager: whether its class has no other code than one that keeps the scores.
+        unfused: whether its class has such code and flash attention, and nothing between them.
         rounded: whether that code norms scores as they come, without a copy in float32.
         dropped: whether some scores are dropped at random, which code that keeps them keeps too.
     """
@@ -75,6 +76,7 @@ class Attention:
     sinks: bool = False
     in_part: bool = False
     eager: bool = False
+    unfused: bool = False
     rounded: bool = False
     dropped: bool = False
 

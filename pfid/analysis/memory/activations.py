@@ -150,7 +150,7 @@ def _beside_kernel(a: Attention, of: _Of) -> int:
 
 def _is_eager(a: Attention, plan: Plan) -> bool:
     """What scaled dot product attention cannot carry, transformers computes eagerly."""
-    other = plan.attention is AttentionKind.SDPA and (a.capped or a.sinks)
+    other = plan.attention is AttentionKind.SDPA and (a.capped or a.sinks or a.unfused)
     return a.eager or other or plan.attention is AttentionKind.EAGER
 
 

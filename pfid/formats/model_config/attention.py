@@ -5,9 +5,22 @@ from typing import Final
 from pfid.domain.model import Attention, Mixer
 from pfid.formats.model_config.fields import Fields, ModelConfigError, heads_of
 
-EAGER: Final = frozenset({"bloom", "mpt", "gpt_neo", "mimo_v2_flash"})
+EAGER: Final = frozenset(
+    {
+        *("bloom", "mpt", "mimo_v2_flash", "deepseek_v4", "hy_v4", "rembert", "roformer", "xlnet"),
+        *("megatron-bert", "openai-gpt", "cpmant", "git", "gpt_neox_japanese", "big_bird"),
+    }
+)
 """Types whose classes have no attention but what keeps the scores (transformers 5.24)."""
-
+UNFUSED: Final = frozenset(
+    {
+        *("gemma2", "vaultgemma", "gpt_neo", "gpt_oss", "flint", "granite_swa", "granitemoe_swa"),
+    }
+)
+"""Types whose classes have flash attention beside it, and no scaled dot product attention, whatever
+their configuration says of caps and sinks."""
+SINKING: Final = frozenset({"gpt_oss"})
+"""Types whose every layer has sinks that no field tells of."""
 ROUNDED: Final = frozenset({"mimo_v2_flash"})
 """Of them those that norm scores as they come; windowed layers have sinks if no field denies it."""
 SCORES_DROPPED: Final = ("attention_dropout", "attn_pdrop", "attention_probs_dropout_prob")
@@ -52,7 +65,8 @@ def attention_of(config: Fields, mixer: Mixer, hidden: int, at: int, layers: int
         capped=config.has("attn_logit_softcapping", "attn_logit_softcap"),
         sinks=_sinks(config, windowed=windowed),
         in_part=_rotates_in_part(config),
-        eager=_is_eager(config),
+        eager=_type_of(config) in EAGER,
+        unfused=_type_of(config) in UNFUSED,
         rounded=config.text("model_type") in ROUNDED,
         dropped=is_dropped(config, SCORES_DROPPED),
     )
@@ -77,6 +91,8 @@ def _gates(config: Fields) -> bool:
 
 def _sinks(config: Fields, *, windowed: bool) -> bool:
     """Where a field tells of a score beside those of the keys, for layers of this kind."""
+    if _type_of(config) in SINKING:
+        return True
     own = "add_swa_attention_sink_bias" if windowed else "add_full_attention_sink_bias"
     if windowed and own not in config and config.text("model_type") in ROUNDED:
         return True
@@ -91,9 +107,8 @@ def is_dropped(config: Fields, names: tuple[str, ...]) -> bool:
     return any(isinstance(share, float) and share > 0 for share in shares)
 
 
-def _is_eager(config: Fields) -> bool:
-    """Whether its class has eager code alone: biases of every head, or nothing but its own."""
-    return config.text("model_type").removesuffix("_text") in EAGER
+def _type_of(config: Fields) -> str:
+    return config.text("model_type").removesuffix("_text")
 
 
 def _each(config: Fields, name: str, at: int) -> int | None:

@@ -37,7 +37,7 @@ def read_config(raw: dict[str, Any], source: str = "config.json") -> ModelShape:
             ``layers_contradict`` as the parts say.
     """
     whole = Fields(raw)
-    text = text_part(whole)
+    text = _typed(text_part(whole), whole)
     hidden, depth = hidden_of(text), layers_of(text)
     if not hidden or not depth:
         raise ModelConfigError("no_model", f"{source}: it tells no hidden width or layer count")
@@ -81,6 +81,12 @@ def read_config(raw: dict[str, Any], source: str = "config.json") -> ModelShape:
             *_untold_note(why or _unshaped(layers)),
         ),
     )
+
+
+def _typed(text: Fields, whole: Fields) -> Fields:
+    """A part that names no type is of the type of the whole."""
+    kind = whole.text("model_type")
+    return text if text.text("model_type") or not kind else Fields({**text.raw, "model_type": kind})
 
 
 def _untold_note(why: str) -> tuple[tuple[str, str], ...]:

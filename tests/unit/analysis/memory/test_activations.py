@@ -25,7 +25,8 @@ def attending(**changed):
 
 
 @pytest.mark.parametrize(
-    ("changed", "bytes_each"), [({"sinks": True}, 2), ({"capped": True}, 8), ({}, 0)]
+    ("changed", "bytes_each"),
+    [({"sinks": True}, 2), ({"capped": True}, 8), ({"unfused": True}, 6), ({}, 0)],
 )
 def test_what_scaled_dot_product_attention_cannot_carry_keeps_its_scores(changed, bytes_each):
     repeated = 2 * (32 - 8) * 2 * 128 * 4096 if changed else 0  # no eager code groups queries

@@ -292,6 +292,16 @@ def test_classes_that_keep_their_scores_are_known():
     assert (mimo.eager, mimo.rounded, mimo.sinks) == (True, True, True)
 
 
+def test_classes_without_scaled_dot_product_attention_are_known_though_nothing_is_capped():
+    for kind in ("gemma2", "vaultgemma", "gpt_oss", "gpt_neo"):
+        assert layer_of(model_type=kind, attn_logit_softcapping=None).attention.unfused, kind
+    assert not layer_of(model_type="gemma3_text").attention.unfused
+    text = {k: v for k, v in SMALL.items() if k != "model_type"}
+    inner = read_config({"model_type": "gemma2", "text_config": text}).layers[0].attention
+    assert inner.unfused
+    assert layer_of(model_type="gpt_oss").attention.sinks
+
+
 def test_a_class_from_before_gates_has_two_matrices_though_no_activation_is_told():
     bloom = {"model_type": "bloom", "hidden_act": "", "n_layer": 2, "n_head": 4}
     old = {**SMALL, **bloom, "apply_residual_connection_post_layernorm": False}
