@@ -2,8 +2,12 @@
 
 import re
 from functools import cache, lru_cache
+from typing import Final
 
 from pfid.formats.units import UNITS, Unit
+
+_ITSELF: Final = r"(?<![A-Za-z0-9/.])(?<!\d[\s~*-])"
+_ENDS: Final = r"(?![A-Za-z0-9_/\u00b2^])"
 
 
 @lru_cache(maxsize=512)
@@ -11,7 +15,8 @@ def in_a_name(line: str, word: str) -> bool:
     """Whether a unit stands in a name on a line.
 
     A short one counts only as the end of a name (`timeout_s`) or in brackets (`time (h)`), a long
-    one as any word of it, as `rebuildHours` has it too; `s/it` stands in one as `s_per_it`.
+    one as any word of it, as `rebuildHours` has it too; `s/it` stands in one as `s_per_it` or
+    `s_it`, and as it is anywhere but right behind another number: `rate = 1840  # tok/s`.
     """
     if not word.replace("/", "").isalpha():
         return False
@@ -33,7 +38,8 @@ def _stands_over(cell: str, word: str) -> bool:
 def _pattern(word: str) -> re.Pattern[str]:
     if "/" in word:
         above, _, below = word.partition("/")
-        return re.compile(rf"(?:_|\b){above}_?per_?(?:[a-z]+_)?{below}(?:_|\b)", re.IGNORECASE)
+        named = rf"(?:_|\b){above}(?:_?per_?(?:[a-z]+_)?|_){below}(?:_|\b)"
+        return re.compile(rf"{named}|{_ITSELF}{above}\s?/\s?{below}{_ENDS}", re.IGNORECASE)
     camel = rf"|(?<=[a-z])(?-i:{word.capitalize()}(?![a-z]))" if len(word) > 1 else ""
     if len(word) >= 3:
         return re.compile(rf"(?:_|\b){word}(?:_|\b){camel}", re.IGNORECASE)

@@ -22,6 +22,7 @@ WANTED = (
     Wanted(key="ends", low=9.49, high=14.07, unit="%"),
     Wanted(key="disk", low=609, unit="MB"),
     Wanted(key="step", low=30, unit="s/it"),
+    Wanted(key="speed", low=1_840, unit="tok/s"),
     Wanted(key="bare", low=1_311),
 )
 NUMBERS = (
@@ -54,6 +55,8 @@ NUMBERS = (
         "1{,}311",
         "<b>2</b>",
         "30000",
+        "1840",
+        "1.84",
         "4\u00bd",
     ),
 )
@@ -90,7 +93,19 @@ AROUND = (
         "low=",
         "high=",
     ),
-    *("MB", " GB", "_mb", "(MB)", " s/it", "s_per_it", "ms/step", "encode", "cache", "rebuild"),
+    *(
+        "MB",
+        " GB",
+        "_mb",
+        "(MB)",
+        " s/it",
+        "s_per_it",
+        "s_it",
+        "ms/step",
+        "encode",
+        "cache",
+        "rebuild",
+    ),
     *(
         "<b>",
         "</b>",
@@ -104,13 +119,23 @@ AROUND = (
         "k",
         " thousand",
     ),
+    *("tok/s", " # tok / s", "tok_s", "(tok/s)", "ktok_s", "tokens/sec", "s/it"),
     *("minHours", "took ", "of ", "quadratic", "min ", "from ", "loss ", "\u00b5s", "KB ", " pp"),
 )
 LINES = st.lists(st.sampled_from((*NUMBERS, *NUMBERS, *AROUND)), min_size=1, max_size=9).map(
     "".join
 )
 HEADERS = st.sampled_from(
-    ("", "", "", "| rebuild (h) | low | high |", "run,rebuild_h,x", "a\tMFU %\tMB", "<th>s/it<th>h")
+    (
+        "",
+        "",
+        "",
+        "| rebuild (h) | low | high |",
+        "run,rebuild_h,x",
+        "a\tMFU %\tMB",
+        "a,tok_s,s/it",
+        "<th>s/it<th>h",
+    )
 )
 
 

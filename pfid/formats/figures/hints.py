@@ -101,7 +101,8 @@ def _names(meant: Unit) -> Iterator[str]:
         if not f"{above}{below}".isalpha():
             continue
         if per:
-            yield f"{_APART}{above}_?per_?(?:[a-z]+_)?{below}{_ENDS}"
+            between = f"(?:_?per_?(?:[a-z]+_)?|_|{_BLANK}?/{_BLANK}?)"
+            yield f"{_APART}{above}{between}{below}{_ENDS}"
         elif len(word) > _SHORT_MAX:
             yield f"{_APART}{word}{_ENDS}"
         else:
