@@ -23,7 +23,7 @@ from pfid.domain.outcome import Outcome
 from pfid.domain.verdict import Entity, EntityKind
 from pfid.host.plugins import Registered
 from pfid.policy.evaluate import run_check
-from pfid.policy.gpu_guard import CHECK, chosen_gpus, held, hides_all
+from pfid.policy.gpu_guard import CHECK, chosen_gpus, held, hides_nvidia
 from pfid.spec.check import Stage
 from pfid.spec.world import World
 
@@ -39,7 +39,8 @@ def why_not_by_own_look(environ: Mapping[str, str]) -> str:
     Who cannot look refuses nobody, and neither does a check that is switched off or not proven.
     """
     others = own_sampler_plugins(environ)
-    if hides_all(environ) or (find_library(environ) is None and not others.places):
+    nvidia = not hides_nvidia(environ) and find_library(environ) is not None
+    if not nvidia and not others.places:
         return ""
     try:
         config = ConfigFile(path=config_file(environ, embedded=True)).load()

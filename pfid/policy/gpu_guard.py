@@ -25,9 +25,9 @@ CUDA's as its own. Where nobody knows how a vendor's cards are chosen, a run may
 NO_CARD: Final = frozenset({"", "-1"})
 
 
-def hides_all(environ: Mapping[str, str]) -> bool:
-    """Whether a run with this environment is shown no GPU, whoever made it."""
-    return environ.get(VISIBLE) in NO_CARD and environ.get(_HIP, "") in NO_CARD
+def hides_nvidia(environ: Mapping[str, str]) -> bool:
+    """Whether a run with this environment is shown no GPU of NVIDIA's; others' may heed nothing."""
+    return environ.get(VISIBLE) in NO_CARD
 
 
 def refusal(snapshot: Snapshot, environ: Mapping[str, str]) -> str:

@@ -48,6 +48,13 @@ def test_no_run_is_launched_onto_a_card_of_theirs_whose_memory_nobody_who_lives_
     refuse_orphaned_gpus(os.environ)
 
 
+@pytest.mark.full
+def test_hiding_nvidias_cards_hides_none_of_a_vendor_that_does_not_heed_it(others):
+    (others / "odd.py").write_text(HELD.replace('vendor="amd"', 'vendor="odd"'))
+    with pytest.raises(LaunchError, match="GPU 0: memory of this GPU is held by no visible"):
+        refuse_orphaned_gpus({**os.environ, "CUDA_VISIBLE_DEVICES": ""})
+
+
 def test_a_plugin_that_brings_no_cards_keeps_nobody_from_a_launch(others):
     (others / "bad.py").write_text("raise RuntimeError('no')\n")
     refuse_orphaned_gpus(os.environ)

@@ -11,7 +11,7 @@ from pfid.domain.names import CheckName
 from pfid.domain.outcome import Outcome
 from pfid.domain.snapshot import DaemonHealth, Snapshot, VerdictView
 from pfid.domain.verdict import BOX, Entity, EntityKind
-from pfid.policy.gpu_guard import CHECK, VISIBLE, chosen_gpus, hides_all, refusal
+from pfid.policy.gpu_guard import CHECK, VISIBLE, chosen_gpus, hides_nvidia, refusal
 from pfid.spec.fakes_gpus import CONTROL_GPU
 
 UUIDS = [f"GPU-{letter * 8}-0000" for letter in "abc"]
@@ -147,10 +147,11 @@ def test_where_nobody_knows_how_cards_are_chosen_each_may_be_used():
     [
         ({"CUDA_VISIBLE_DEVICES": ""}, True),
         ({"CUDA_VISIBLE_DEVICES": "-1"}, True),
-        ({"CUDA_VISIBLE_DEVICES": "", "HIP_VISIBLE_DEVICES": "0"}, False),
+        ({"CUDA_VISIBLE_DEVICES": "", "HIP_VISIBLE_DEVICES": "0"}, True),
+        ({"HIP_VISIBLE_DEVICES": ""}, False),
         ({"CUDA_VISIBLE_DEVICES": "0"}, False),
         ({}, False),
     ],
 )
-def test_a_run_that_is_shown_no_card_is_looked_at_for_none(environ, hidden):
-    assert hides_all(environ) is hidden
+def test_a_run_that_is_shown_no_card_of_nvidias_is_looked_at_for_none_of_them(environ, hidden):
+    assert hides_nvidia(environ) is hidden
