@@ -10,6 +10,7 @@ from pfid.formats.echoes import Echoes
 from pfid.formats.line_count import LineCount
 from pfid.formats.ranks import Ranks
 from pfid.formats.reading import Reading
+from pfid.formats.retold import FAR, Retold, Turn
 
 CLOCK_SLACK_S: Final = 2.0
 """Clocks of ranks that work in step differ by rounding and by a little; two runs' drift apart."""
@@ -72,6 +73,7 @@ class Series:
         "ranks",
         "rates",
         "resumed",
+        "retold",
         "shadow",
         "skipped",
         "start_clock_s",
@@ -110,6 +112,7 @@ class Series:
         self.resumed = self.lossy = False
         self.ranks: Ranks | None = None
         self.echoes: Echoes | None = None
+        self.retold: Retold | None = None
         self.partners: dict[int, int] = {}
         self.shadow: tuple[int, float, float] | None = None
         self.memory = memory
@@ -186,18 +189,41 @@ class Series:
         self.copies += 1
         return True
 
-    def turned_back(self, reading: Reading) -> Echoes | None:
-        """Return what was told by one that went back, where that is certain with this reading."""
+    def turned_back(self, reading: Reading) -> Turn | None:
+        """Return where the counter went back by a step or two, where this reading makes it sure."""
         echoes, index = self.echoes, reading.step + self.lap_offset
         if echoes is None or self.partners or index <= self.last_index or not self.usual_stride:
             return None
-        return echoes if echoes.went_back(index, self.usual_stride) else None
+        if not echoes.went_back(index, self.usual_stride):
+            return None
+        return Turn(echoes.came_from, echoes.first, echoes.first_line)
 
-    def began_with(self, echoes: Echoes) -> None:
+    def worked_again(
+        self, reading: Reading, lines: LineCount, at_s: float | None, *, broken: bool
+    ) -> Turn | None:
+        """Return where work went back that a line alike goes on with, where that is certain.
+
+        Args:
+            reading: a line that repeats a known step, without a bar.
+            lines: count of them.
+            at_s: when it arrived.
+            broken: whether something ended a run just before.
+        """
+        index, stride = reading.step + self.lap_offset, max(self.usual_stride, 1)
+        retold, far = self.retold, self.last_index - index > FAR * stride
+        if retold is None or not retold.goes_on(index, self.last_index, stride):
+            turn = Turn(self.last_index, index, lines.number())
+            follows = retold is not None and retold.is_followed_by(index, stride)
+            self.retold = Retold(turn, reading.clock_s, at_s, follows=follows) if far else None
+            return turn if broken and far else None
+        retold.hear(reading, index, self.pace_s, at_s)
+        return retold.turn if retold.is_work() or (broken and far) else None
+
+    def began_with(self, turn: Turn) -> None:
         """Say where this series began: it was known for one of its own only some steps later."""
-        self.first_index, self.first_line = echoes.first, echoes.first_line
-        self.start_index = max(echoes.first - max(self.usual_stride, 1), 0)
-        self.came_from = echoes.came_from
+        self.first_index, self.first_line = turn.first, turn.first_line
+        self.start_index = max(turn.first - max(self.usual_stride, 1), 0)
+        self.came_from = turn.came_from
 
     def hand_over(self, index: int, rank: int) -> None:
         """Go on with this rank; what passed on the clock of another says nothing about its own."""
@@ -338,6 +364,8 @@ class Series:
             plain["ranks"] = self.ranks.state()
         if self.echoes is not None:
             plain["echoes"] = self.echoes.state()
+        if self.retold is not None and points:
+            plain["retold"] = self.retold.state()
         for name in _MEMORIES:
             held = getattr(self, name)
             if points and held:
@@ -355,6 +383,8 @@ class Series:
         series.ranks = None if ranks is None else Ranks.restore(ranks)
         echoes = plain.pop("echoes", None)
         series.echoes = None if echoes is None else Echoes(tuple(echoes))
+        retold = plain.pop("retold", None)
+        series.retold = None if retold is None else Retold.restore(retold)
         for name, code in _MEMORIES.items():
             held = array(code)
             held.frombytes(plain.pop(name, b""))
@@ -371,7 +401,7 @@ _MEMORIES: Final = {"indexes": "q", "clocks": "d", "rates": "d"}
 _PLAIN: Final = tuple(
     name
     for name in Series.__slots__
-    if name not in {*_MEMORIES, "partners", "ranks", "echoes", "memory"}
+    if name not in {*_MEMORIES, "partners", "ranks", "echoes", "retold", "memory"}
 )
 
 

@@ -15,6 +15,7 @@ from pfid.domain.log_facts import LogFacts
 from pfid.domain.step import StepClock
 from pfid.formats.line_count import LineCount
 from pfid.formats.reading import Reading, plain_reading, restored_reading
+from pfid.formats.retold import Turn
 from pfid.formats.series import MEMORY_POINTS, STATE_POINTS, Series, Timing
 
 MAX_LIVE: Final = 8
@@ -90,8 +91,10 @@ class Tracker:
         if not reading.redraws and self._is_no_step(reading):
             return []
         held = self._held.get(reading.key) if self._held else None
-        if last.echoes is not None and last.turned_back(reading) and last.follows(reading):
-            return self._begin_again(last, reading, at_s)
+        if last.echoes is not None and last.follows(reading):
+            turn = last.turned_back(reading)
+            if turn is not None:
+                return self._begin_again(last, turn, reading, at_s)
         if held is None and len(self._live[reading.key]) == 1 and last.follows(reading):
             self._turn += 1
             last.last_turn = self._turn
@@ -140,8 +143,13 @@ class Tracker:
                 return []
             return self._weigh(Held(reading, lines.number(), at_s), held or [])
         alike = any(series.repeats(reading) for series in self._recent(reading.key))
-        begun_anew = self.broken or self.resumed
-        echoed = not begun_anew and self._last[reading.key].echoed(reading, lines, alike=alike)
+        last, begun_anew = self._last[reading.key], self.broken or self.resumed
+        echoed = not begun_anew and last.echoed(reading, lines, alike=alike)
+        if alike and not echoed:
+            turn = last.worked_again(reading, lines, at_s, broken=begun_anew)
+            if turn is not None:
+                return self._begin_again(last, turn, reading, at_s)
+            last.copies += reading.printed_s is not None  # of the others they are counted already
         if alike or echoed:
             return []
         return self._begin(reading, lines.number(), at_s)
@@ -232,14 +240,16 @@ class Tracker:
             self._let_go()
         return [self._advance(series, reading, at_s)]
 
-    def _begin_again(self, before: Series, reading: Reading, at_s: float | None) -> list[Taken]:
+    def _begin_again(
+        self, before: Series, turn: Turn, reading: Reading, at_s: float | None
+    ) -> list[Taken]:
         """Some steps ago the counter went back: from here on it is another attempt."""
-        echoes, before.echoes = before.echoes, None
-        line = 0 if echoes is None else echoes.first_line
-        self._live[reading.key].remove(before)  # it has ended: no step after these is its own
-        taken = self._begin(reading, line, at_s)
-        if echoes is not None:
-            self._last[reading.key].began_with(echoes)
+        before.echoes = before.retold = None
+        live = self._live[reading.key]
+        if before in live:
+            live.remove(before)  # it has ended: no step after these is its own
+        taken = self._begin(reading, turn.first_line, at_s)
+        self._last[reading.key].began_with(turn)
         return taken
 
     def _let_go(self) -> None:

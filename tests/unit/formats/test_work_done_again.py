@@ -1,0 +1,131 @@
+"""Steps that are worked out once more at the same speed are an attempt; copies of them are not."""
+
+import math
+import random
+from collections.abc import Callable, Iterable
+
+import msgspec
+import pytest
+
+from pfid.domain.step import StepEvent
+from pfid.formats.attempts import places
+from pfid.formats.log_notes import log_notes
+from pfid.formats.log_stream import LogParser
+
+Line = Callable[[int, float, str], str]
+"""Step, seconds since its start and loss: a line of a launch whose steps take about 2 s."""
+
+
+def nano(step: int, _elapsed: float, loss: str) -> str:
+    seconds = 2.0 * random.Random(f"{step}/{loss}").uniform(0.99, 1.01)
+    return f"iter {step}: loss {loss}, time {seconds * 1000:.2f}ms, mfu 31.20%\n"
+
+
+def seconds(step: int, elapsed: float, loss: str) -> str:
+    return f'{{"step": {step}, "seconds": {2.0 + elapsed % 0.02:.3f}, "loss": {loss}}}\n'
+
+
+def elapsed(step: int, elapsed: float, loss: str) -> str:
+    return f'{{"step": {step}, "elapsed": {elapsed:.3f}, "loss": {loss}}}\n'
+
+
+KINDS = (nano, seconds, elapsed)
+Arrival = tuple[float, str]
+
+
+def worked(line: Line, steps: Iterable[int], begins_s: float, loss: str = "2.5") -> list[Arrival]:
+    """Lines of one launch, each when it comes."""
+    chance, at_s, found = random.Random(begins_s), 0.0, []
+    for step in steps:
+        at_s += chance.uniform(1.98, 2.02)
+        found.append((begins_s + at_s, line(step, at_s, loss)))
+    return found
+
+
+def live(arrivals: Iterable[Arrival], *, every_s: float = 0.0) -> tuple[list[StepEvent], LogParser]:
+    """Read lines when they come, or all of each ``every_s``; the reader is restored at each."""
+    parser, events, waiting, due_s = LogParser(), [], "", 0.0
+    for at_s, text in sorted(arrivals):
+        waiting += text
+        if at_s >= due_s:
+            events += parser.feed(waiting.encode(), at_s)
+            waiting, due_s = "", at_s + every_s
+            plain = msgspec.msgpack.encode(parser.state())
+            parser = LogParser.restore(msgspec.msgpack.decode(plain))
+    return events + parser.feed(waiting.encode(), at_s), parser
+
+
+@pytest.mark.parametrize("line", KINDS)
+@pytest.mark.parametrize("every_s", [0.0, 5.0])
+@pytest.mark.parametrize("first", [1, 30])
+def test_steps_that_come_again_as_slowly_as_they_are_worked_are_another_attempt(
+    line: Line, every_s: float, first: int
+) -> None:
+    end = 55 if first == 1 else 90
+    events, parser = live(
+        worked(line, range(1, 60), 0.0) + worked(line, range(first, end), 200.0), every_s=every_s
+    )
+    facts = parser.facts()
+    assert (facts.writers, facts.rewinds) == (1, 1)
+    assert [place.attempt for place in places(parser.series()).values()] == [1, 2]
+    again = [event.index for event in events if event.writer == parser.series()[1].writer]
+    assert first <= again[0] <= first + 9
+    assert again[-1] == end - 1
+    notes = {note.code: (note.line, note.text) for note in log_notes(parser)}
+    assert notes["rewind"][0] == 60
+    assert f"from 59 to {first}:" in notes["rewind"][1]
+
+
+@pytest.mark.parametrize("line", [nano, elapsed])
+def test_a_loss_that_is_lost_in_the_second_attempt_alone_is_remembered(line: Line) -> None:
+    lost = "nan" if line is nano else "NaN"
+    _, parser = live(worked(line, range(1, 60), 0.0) + worked(line, range(1, 55), 200.0, loss=lost))
+    assert all(math.isnan(seen.value) for seen in parser.facts().losses[-40:])
+
+
+@pytest.mark.parametrize("line", KINDS)
+def test_each_of_many_restarts_at_one_speed_is_counted(line: Line) -> None:
+    _, parser = live(arrival for n in range(4) for arrival in worked(line, range(1, 40), 200.0 * n))
+    assert (parser.facts().writers, parser.facts().rewinds) == (1, 3)
+
+
+@pytest.mark.parametrize("line", KINDS)
+@pytest.mark.parametrize("late_s", [0.1, 2.5, 11.0])
+def test_a_rank_whose_lines_come_late_is_no_attempt(line: Line, late_s: float) -> None:
+    events, parser = live(worked(line, range(1, 90), 0.0) + worked(line, range(1, 90), late_s))
+    assert (parser.facts().writers, parser.facts().rewinds) == (1, 0)
+    assert [event.index for event in events] == list(range(1, 90))
+
+
+@pytest.mark.parametrize("line", KINDS)
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_ranks_whose_lines_come_in_blocks_are_no_attempts(line: Line, ranks: int) -> None:
+    arrivals: list[Arrival] = []
+    for rank in range(ranks):
+        lines = worked(line, range(1, 200), rank / 10)
+        for begin in range(0, len(lines), 40 - rank):
+            block = lines[begin : begin + 40 - rank]
+            arrivals += [(block[-1][0] + n / 1e6, text) for n, (_, text) in enumerate(block)]
+    events, parser = live(arrivals)
+    assert (parser.facts().writers, parser.facts().rewinds) == (1, 0)
+    assert {event.index for event in events} <= set(range(1, 200))
+
+
+@pytest.mark.parametrize("line", KINDS)
+@pytest.mark.parametrize(
+    ("between", "rewinds", "resumes"),
+    [
+        ('Traceback (most recent call last):\n  File "train.py", line 1\nValueError: x\n', 1, 0),
+        ("Resuming training from out/ckpt\n", 0, 1),
+    ],
+)
+def test_steps_that_are_told_again_behind_an_end_are_another_attempt_at_once(
+    line: Line, between: str, rewinds: int, resumes: int
+) -> None:
+    texts = [text for _, text in worked(line, range(1, 60), 0.0)]
+    again = [text for _, text in worked(line, range(1, 90), 200.0)]
+    parser = LogParser()
+    events = parser.feed("".join([*texts, between, *again]).encode())
+    facts = parser.facts()
+    assert (facts.writers, facts.rewinds, facts.resumes) == (1, rewinds, resumes)
+    assert len(events) == len(texts) + len(again)
