@@ -13,9 +13,10 @@ Blind spot: the account is of plain transformers modules. A trainer with fused k
 one that keeps logits or copies of its own takes more. What fused kernels of recurrent layers keep
 is read from their sources and was held against no card. Of recurrences that are none of delta rule,
 Mamba or short convolution nobody knows what they keep: they can fail and never pass without a
-measured step. What layers of a type keep that was never held against torch's tracker is counted
-at half to one and a half, as if its class kept its scores: PASS and FAIL where even that decides,
-else UNKNOWN. Nothing here splits a model over cards.
+measured step. What layers of a type keep that was never held against torch's tracker, or never
+with this activation, is counted at half to one and a half, as if its class kept its scores: the
+bounds are wide, PASS and FAIL stand where even they decide, and near the card it is UNKNOWN.
+Nothing here splits a model over cards.
 
 When it fires: shorten the sequence or the micro-batch, or take a smaller base;
 `weights_are_pointers` wants `git lfs pull`. When it is `too_close`, measure one step's peak and

@@ -3,7 +3,7 @@
 from typing import Final
 
 from pfid.domain.model import Attention, Mixer
-from pfid.formats.model_config.fields import Fields, ModelConfigError, heads_of
+from pfid.formats.model_config.fields import Fields, ModelConfigError, heads_of, kind_of
 
 EAGER: Final = frozenset(
     {
@@ -65,8 +65,8 @@ def attention_of(config: Fields, mixer: Mixer, hidden: int, at: int, layers: int
         capped=config.has("attn_logit_softcapping", "attn_logit_softcap"),
         sinks=_sinks(config, windowed=windowed),
         in_part=_rotates_in_part(config),
-        eager=_type_of(config) in EAGER,
-        unfused=_type_of(config) in UNFUSED,
+        eager=kind_of(config) in EAGER,
+        unfused=kind_of(config) in UNFUSED,
         rounded=config.text("model_type") in ROUNDED,
         dropped=is_dropped(config, SCORES_DROPPED),
     )
@@ -91,7 +91,7 @@ def _gates(config: Fields) -> bool:
 
 def _sinks(config: Fields, *, windowed: bool) -> bool:
     """Where a field tells of a score beside those of the keys, for layers of this kind."""
-    if _type_of(config) in SINKING:
+    if kind_of(config) in SINKING:
         return True
     own = "add_swa_attention_sink_bias" if windowed else "add_full_attention_sink_bias"
     if windowed and own not in config and config.text("model_type") in ROUNDED:
@@ -105,10 +105,6 @@ def is_dropped(config: Fields, names: tuple[str, ...]) -> bool:
     """Whether any of these shares that are dropped at random is above zero."""
     shares = [config.raw.get(name) for name in names]
     return any(isinstance(share, float) and share > 0 for share in shares)
-
-
-def _type_of(config: Fields) -> str:
-    return config.text("model_type").removesuffix("_text")
 
 
 def _each(config: Fields, name: str, at: int) -> int | None:

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from pfid.domain.model import FeedForward
-from pfid.formats.model_config.fields import Fields
+from pfid.formats.model_config.fields import Fields, kind_of
+from pfid.formats.model_config.gates import is_gated
 
 EXPERTS = ("num_experts", "num_local_experts", "n_routed_experts", "moe_num_experts")
 TOP_K = (
@@ -41,12 +42,6 @@ WIDTH = (
     "dff",
 )
 
-
-OLD: Final = (
-    *("n_embd", "n_inner", "ffn_dim", "d_ff", "expansion_ratio"),
-    "apply_residual_connection_post_layernorm",
-)
-"""Fields of classes from before gates."""
 WRITTEN_OUT: Final[Mapping[str, float]] = {
     "gelu_new": 3,  # half the input, the hyperbolic tangent, and one more than it
     "gelu_accurate": 3,
@@ -60,6 +55,17 @@ RESULTS: Final = ("relu", "tanh", "sigmoid")
 """Activations whose gradient follows from what they gave out."""
 LEARNED: Final = ("xielu",)
 """Those with a factor of their own, which keeps one more while it trains."""
+OWN_ACTIVATION: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("gpt2", "gpt_neo", "gptj", "phi"), "gelu_new"),
+    **dict.fromkeys(("gemma", "gemma2", "gemma3", "gemma4", "vaultgemma"), "gelu_pytorch_tanh"),
+    **dict.fromkeys(("gpt_bigcode", "starcoder2"), "gelu_pytorch_tanh"),
+    **dict.fromkeys(("arcee", "jais2", "nanochat", "nemotron"), "relu2"),
+    **dict.fromkeys(("bloom", "lfm2", "lfm2_moe"), ""),
+    "apertus": "xielu",
+    "biogpt": "gelu",
+    "opt": "relu",
+}
+"""What classes have where no field tells; "" for those that read no field."""
 CLAMPED: Final = 3
 EVERY: Final = frozenset({"llama4"})
 """Types whose class hands every token to all experts, weighed by nothing for those not chosen."""
@@ -73,7 +79,7 @@ def feed_of(config: Fields, hidden: int, at: int, block: str = "") -> FeedForwar
         return FeedForward()
     table = _table(config)
     experts = 0 if config.raw.get("is_moe") is False else _number(table, EXPERTS, at)
-    gated = _is_gated(config)
+    gated = is_gated(config, activation_of(config))
     is_moe = experts > 0 and block != "-" and (block == "E" or _is_moe(config, at))
     dense = _dense(config, hidden, at)
     if not is_moe:
@@ -106,8 +112,10 @@ def _written_out(config: Fields) -> float:
 
 
 def activation_of(config: Fields) -> str:
-    """Name of the activation; "" where the class alone tells."""
-    return config.text("mlp_hidden_act", "hidden_act", "activation_function", "hidden_activation")
+    """Name of the activation; that of the class where no field tells, or none is read."""
+    own = OWN_ACTIVATION.get(kind_of(config))
+    told = config.text("mlp_hidden_act", "hidden_act", "activation_function", "hidden_activation")
+    return "" if own == "" else told or own or ""
 
 
 def _table(config: Fields) -> Fields:
@@ -125,17 +133,6 @@ def _number(config: Fields, names: tuple[str, ...], at: int) -> int:
         if isinstance(value, list) and value and all(isinstance(n, int) for n in value):
             return int(value[min(at, len(value) - 1)])
     return config.whole(*names) or 0
-
-
-def _is_gated(config: Fields) -> bool:
-    act = activation_of(config)
-    if act in ("relu2", "relu", "gelu_new", "gelu_fast", "xielu"):
-        return False
-    plain_norm = config.has("layer_norm_eps", "layer_norm_epsilon", "norm_epsilon")
-    if plain_norm and "rms_norm_eps" not in config and act.startswith(("gelu", "relu")):
-        return False
-    old = config.has(*OLD) or "alibi" in config
-    return not (old and act.startswith(("gelu", "relu"))) and not (old and not act)
 
 
 def _dense(config: Fields, hidden: int, at: int) -> int:

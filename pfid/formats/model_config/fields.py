@@ -83,6 +83,11 @@ class Fields:
         return Fields(value if isinstance(value, dict) else {})
 
 
+def kind_of(config: Fields) -> str:
+    """The type of the class that is made of it, without ``_text`` behind it."""
+    return config.text("model_type", "norms_of").removesuffix("_text")
+
+
 def hidden_of(config: Fields) -> int | None:
     """Width of the residual stream."""
     return config.whole("hidden_size", "n_embd", "d_model", "dim", "model_dim")

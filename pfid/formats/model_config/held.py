@@ -4,12 +4,14 @@ What a layer keeps for its backward pass follows from how its class is written, 
 tells. Of each type here two layers of the real class were tracked (full training and adapters, with
 and without checkpointing), and every peak lay within the bounds by its tensors' names and by its
 configuration alone: tests/bench/model_peaks.py does it again and says which should leave the list
-or join it. Of any other type the bounds are far apart, and verdicts say so.
+or join it. Of any other type, and of these with another activation, the bounds are far apart, and
+verdicts say so.
 """
 
 from typing import Final
 
-from pfid.formats.model_config.fields import Fields
+from pfid.formats.model_config.feed_forward import OWN_ACTIVATION, activation_of
+from pfid.formats.model_config.fields import Fields, kind_of
 
 HELD: Final = frozenset(
     {
@@ -28,23 +30,17 @@ HELD: Final = frozenset(
     }
 )
 """Without ``_text`` behind them."""
-ACTIVATIONS: Final = frozenset(
-    {
-        *("", "silu", "swish", "gelu", "gelu_pytorch_tanh", "relu", "relu2", "tanh", "sigmoid"),
-        *("gelu_new", "gelu_accurate", "gelu_python_tanh", "gelu_fast", "quick_gelu", "xielu"),
-    }
-)
-"""Activations of which it is counted what they keep."""
+ALIKE: Final = frozenset({"silu", "swish", "gelu", "gelu_pytorch_tanh"})
+"""Activations that are one operation of torch and keep their input: the tracker tells none of them
+from another."""
 
 
-def is_held(text: Fields, whole: Fields, activation: str) -> bool:
-    """Whether a decoder is of a type that was held, with an activation that is counted.
+def is_held(text: Fields) -> bool:
+    """Whether a decoder is of a type that was held, with an activation that it was held with.
 
     Args:
-        text: the decoder's part.
-        whole: the configuration, whose type is asked where that part names none.
-        activation: as the configuration names it.
+        text: the decoder's part, with its type.
     """
-    told = text.text("model_type", "norms_of") or whole.text("model_type")
-    kind = told.removesuffix("_text")
-    return kind in HELD and activation in ACTIVATIONS
+    kind, activation = kind_of(text), activation_of(text)
+    own = OWN_ACTIVATION.get(kind, "silu")
+    return kind in HELD and (activation in (own, "") or {activation, own} <= ALIKE)

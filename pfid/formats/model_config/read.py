@@ -4,7 +4,7 @@ from typing import Any
 
 from pfid.domain.model import ATTENDING, RECURRENT, FeedForward, Layer, Mixer, ModelShape
 from pfid.formats.model_config.attention import DROPPED, attention_of, is_dropped
-from pfid.formats.model_config.feed_forward import activation_of, feed_of
+from pfid.formats.model_config.feed_forward import feed_of
 from pfid.formats.model_config.fields import (
     LAYERS_MAX,
     Fields,
@@ -72,7 +72,7 @@ def read_config(raw: dict[str, Any], source: str = "config.json") -> ModelShape:
         joined=is_joined(text),
         layer_norms=text.has(*MEAN_NORMS) and "rms_norm_eps" not in text,
         dropped=is_dropped(text, DROPPED),
-        held=is_held(text, whole, activation_of(text)),
+        held=is_held(text),
         untold=why,
         learned=learned_positions(text, hidden),
         notes=(

@@ -33,8 +33,7 @@ LENGTHS = ((1, 4096), (4, 4096), (2, 16384))
 @pytest.mark.parametrize("method", list(Method))
 @pytest.mark.parametrize("kind", TOLD)
 def test_a_type_alone_is_enough_for_bounds_that_decide(kind, method):
-    act = "xielu" if kind == "apertus" else "silu"
-    shape = read_config({**EIGHT, "model_type": kind, "hidden_act": act})
+    shape = read_config({**EIGHT, "model_type": kind})
     for rows, sequence in LENGTHS:
         plan = Plan(
             gpu_memory_bytes=1 << 40,

@@ -271,10 +271,17 @@ def layer_of(**fields):
         ({"model_type": "nobody"}, False),
         ({"model_type": ""}, False),
         ({"hidden_act": "laplace"}, False),
+        ({"hidden_act": "relu"}, False),
+        ({"hidden_act": "gelu"}, True),
+        ({"hidden_act": None}, True),
+        ({"model_type": "opt", "hidden_act": "relu"}, True),
+        ({"model_type": "opt", "hidden_act": "silu"}, False),
+        ({"model_type": "phi", "hidden_act": "gelu_new"}, True),
+        ({"model_type": "phi", "hidden_act": "gelu"}, False),
         ({"model_type": "gemma4_text"}, True),
     ],
 )
-def test_a_type_is_held_by_its_name_and_with_an_activation_that_is_counted(fields, held):
+def test_a_type_is_held_by_its_name_and_with_an_activation_it_was_held_with(fields, held):
     assert read_config({**SMALL, **fields}).held is held
 
 
@@ -308,6 +315,24 @@ def test_a_class_from_before_gates_has_two_matrices_though_no_activation_is_told
     assert not read_config(old).layers[0].feed.gated
 
 
+@pytest.mark.parametrize("act", ["silu", "gelu", "relu", "relu2", "gelu_new", "xielu"])
+def test_a_gate_is_of_the_class_whatever_its_activation(act):
+    for kind in ("llama", "mistral", "gemma2", "qwen3_moe"):
+        assert layer_of(model_type=kind, hidden_act=act).feed.gated, kind
+    for kind in ("nemotron", "arcee", "starcoder2", "phi", "gpt_neox"):
+        assert not layer_of(model_type=kind, hidden_act=act).feed.gated, kind
+
+
+def test_of_a_type_that_nobody_knows_the_activation_speaks_of_the_gate():
+    assert layer_of(model_type="nobody").feed.gated
+    assert not layer_of(model_type="nobody", hidden_act="relu2").feed.gated
+
+
+def test_an_activation_that_is_not_told_is_that_of_the_class():
+    assert layer_of(model_type="phi", hidden_act=None).feed.written_out == 3
+    assert layer_of(model_type="bloom", hidden_act="gelu_new").feed.written_out == 0
+
+
 def test_experts_that_all_compute_and_one_that_no_field_tells_are_known():
     experts = {"num_local_experts": 4, "num_experts": 4, "num_experts_per_tok": 1}
     assert layer_of(model_type="llama4_text", **experts).feed.every
@@ -320,7 +345,8 @@ def test_what_is_dropped_and_what_an_activation_keeps_are_known():
     assert read_config({**SMALL, "resid_pdrop": 0.1}).dropped
     assert not read_config({**SMALL, "resid_pdrop": 0.0}).dropped
     assert layer_of(attention_dropout=0.1).attention.dropped
-    assert layer_of(hidden_act="relu").feed.keeps_result
+    plain = layer_of(hidden_act="relu").feed
+    assert (plain.keeps_result, plain.gated) == (True, True)
     assert not layer_of(hidden_act="relu2").feed.keeps_result
 
 
