@@ -6,6 +6,8 @@ from typing import Final
 
 from pfid.formats.units import UNITS, Unit
 
+SECONDS_OF: Final = frozenset({"it", "iter", "step"})
+"""A name like `step_s` has the seconds of a step, and no steps a second."""
 _ITSELF: Final = r"(?<![A-Za-z0-9/.])(?<!\d[\s~*-])"
 _ENDS: Final = r"(?![A-Za-z0-9_/\u00b2^])"
 
@@ -38,7 +40,8 @@ def _stands_over(cell: str, word: str) -> bool:
 def _pattern(word: str) -> re.Pattern[str]:
     if "/" in word:
         above, _, below = word.partition("/")
-        named = rf"(?:_|\b){above}(?:_?per_?(?:[a-z]+_)?|_){below}(?:_|\b)"
+        per = "_?per_?(?:[a-z]+_)?" + ("" if above in SECONDS_OF else "|_")
+        named = rf"(?:_|\b){above}(?:{per}){below}(?:_|\b)"
         return re.compile(rf"{named}|{_ITSELF}{above}\s?/\s?{below}{_ENDS}", re.IGNORECASE)
     camel = rf"|(?<=[a-z])(?-i:{word.capitalize()}(?![a-z]))" if len(word) > 1 else ""
     if len(word) >= 3:

@@ -23,6 +23,7 @@ from pfid.formats.figures.unwritten import (
 from pfid.formats.figures.wanted import Wanted
 from pfid.formats.linear_regex import Pattern, PatternError, compile_utf8_spans
 from pfid.formats.number_words import MULTIPLIERS, SPELLED_OUT
+from pfid.formats.unit_names import SECONDS_OF
 from pfid.formats.units import Unit, spellings, unit_of
 
 _BLANK: Final = (
@@ -101,7 +102,8 @@ def _names(meant: Unit) -> Iterator[str]:
         if not f"{above}{below}".isalpha():
             continue
         if per:
-            between = f"(?:_?per_?(?:[a-z]+_)?|_|{_BLANK}?/{_BLANK}?)"
+            bare = "" if above in SECONDS_OF else "|_"
+            between = f"(?:_?per_?(?:[a-z]+_)?{bare}|{_BLANK}?/{_BLANK}?)"
             yield f"{_APART}{above}{between}{below}{_ENDS}"
         elif len(word) > _SHORT_MAX:
             yield f"{_APART}{word}{_ENDS}"

@@ -31,6 +31,7 @@ ITERATIONS = Wanted(key="k", low=1.25, unit="it/s")
         (ITERATIONS, "1.25 steps/sec"),
         (ITERATIONS, "1.25 iter/s"),
         (ITERATIONS, "steps_per_second: 1.25"),
+        (ITERATIONS, "steps_s: 1.25"),
     ],
 )
 def test_a_unit_with_a_stroke_is_read_wherever_a_plain_one_is(wanted, line):
@@ -50,6 +51,8 @@ def test_a_unit_with_a_stroke_is_read_wherever_a_plain_one_is(wanted, line):
         (STEP, "3.2  # ms/step"),
         (STEP, "its_step = 3.2"),
         (ITERATIONS, "s_it = 1.25"),
+        (ITERATIONS, "step_s = 1.25"),
+        (ITERATIONS, "iter_s: 1.25"),
     ],
 )
 def test_another_unit_or_that_of_another_number_tells_nothing(wanted, line):
