@@ -9,6 +9,16 @@ WHOLE_MAX: Final = 1 << 40
 LAYERS_MAX: Final = 10_000
 """More layers than any model has; a configuration that says more is no configuration."""
 
+SIZES: Final = (
+    *("hidden_size", "n_embd", "d_model", "num_hidden_layers", "n_layer", "vocab_size"),
+    *("num_attention_heads", "n_head", "num_key_value_heads", "n_kv_heads", "num_kv_heads"),
+    *("n_head_kv", "head_dim", "v_head_dim", "q_lora_rank", "kv_lora_rank", "qk_rope_head_dim"),
+    *("qk_nope_head_dim", "swa_num_key_value_heads", "num_global_key_value_heads"),
+    *("intermediate_size", "ffn_dim", "n_inner", "moe_intermediate_size", "num_experts"),
+    *("num_local_experts", "n_routed_experts", "n_shared_experts", "num_experts_per_tok"),
+)
+"""Fields that every class takes for a size; none of them has a number that means none."""
+
 
 class ModelConfigError(PfidError):
     """A configuration that cannot be understood; ``reason`` is a code of the checks."""
@@ -81,6 +91,27 @@ class Fields:
         """A nested object, empty where there is none."""
         value = self.raw.get(name)
         return Fields(value if isinstance(value, dict) else {})
+
+
+def refuse_sizes(config: Fields, source: str) -> None:
+    """Refuse a size that is there and is none: left out silently, it would be taken for absent.
+
+    Raises:
+        ModelConfigError: ``shapes_missing``, with the field's name and what it says.
+    """
+    for name in SIZES:
+        value = config.raw.get(name)
+        each = value if isinstance(value, list) else [value]
+        wrong = [n for n in each if _is_no_size(n)]
+        if wrong:
+            text = f"{source}: {name} is {str(wrong[0])[:40]}, which is no whole number from 0"
+            raise ModelConfigError("shapes_missing", text)
+
+
+def _is_no_size(value: object) -> bool:
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return False  # lists of layers and objects are read elsewhere
+    return Fields({"": value}).whole("") is None
 
 
 def kind_of(config: Fields) -> str:

@@ -12,6 +12,7 @@ from pfid.formats.model_config.fields import (
     heads_of,
     hidden_of,
     layers_of,
+    refuse_sizes,
 )
 from pfid.formats.model_config.held import is_held
 from pfid.formats.model_config.mixers import Mixers, mixers_of
@@ -33,8 +34,8 @@ def read_config(raw: dict[str, Any], source: str = "config.json") -> ModelShape:
         source: its file's name.
 
     Raises:
-        ModelConfigError: ``no_model`` if it describes no text decoder, ``shapes_missing`` and
-            ``layers_contradict`` as the parts say.
+        ModelConfigError: ``no_model`` if it describes no text decoder, ``shapes_missing`` also
+            for a size that is no whole number, ``layers_contradict`` as the parts say.
     """
     whole = Fields(raw)
     text = _typed(text_part(whole), whole)
@@ -43,6 +44,7 @@ def read_config(raw: dict[str, Any], source: str = "config.json") -> ModelShape:
         raise ModelConfigError("no_model", f"{source}: it tells no hidden width or layer count")
     if depth > LAYERS_MAX:
         raise ModelConfigError("shapes_missing", f"{source}: {depth} layers are no model's")
+    refuse_sizes(text, source)
     mixers = mixers_of(text, depth)
     layers = tuple(_layer(text, mixers, at, hidden) for at in range(depth))
     why = untold(whole, text) or _without_feed(layers)

@@ -354,3 +354,16 @@ def test_a_list_of_a_type_whose_blocks_stand_alone_gives_a_mixer_no_feed_forward
     words = {"layers_block_type": ["linear_attention", "full_attention"], "ssm_state_size": 16}
     layer = layer_of(model_type="nemotron_h", mamba_num_heads=4, mamba_head_dim=16, **words)
     assert layer.feed.dense == 0
+
+
+@pytest.mark.parametrize("value", [-8, 2.5, "8", [4, -1]])
+@pytest.mark.parametrize("name", ["num_key_value_heads", "intermediate_size", "num_local_experts"])
+def test_a_size_that_is_none_is_refused_by_name_and_not_left_out(name, value):
+    with pytest.raises(ModelConfigError, match=name) as refused:
+        read(**{name: value})
+    assert refused.value.reason == "shapes_missing"
+
+
+def test_a_size_that_is_null_or_told_by_layer_is_read():
+    assert read(num_key_value_heads=None, n_inner=None).layers[0].attention.kv_heads == 4
+    assert read(num_key_value_heads=[2, 1, 2, 2]).layers[1].attention.kv_heads == 1
