@@ -7,6 +7,7 @@ from pfid.domain.log_facts import Marker, MarkerSeen
 from pfid.formats.attempts import places
 from pfid.formats.dialects import hf_dict
 from pfid.formats.log_stream import LogParser
+from pfid.formats.retold import Turn
 from pfid.formats.series import Series
 from pfid.formats.tracker import partners, went_back
 from pfid.formats.untrusted import printable
@@ -69,23 +70,34 @@ def _attempts(parser: LogParser) -> Iterator[LogNote]:
     series = parser.series()
     numbered = places(series)
     for one in series:
-        if not went_back(one):
-            continue
-        before = _furthest(series, one)
-        yield LogNote(
-            "rewind",
-            one.first_line,
-            f"the step counter goes back from {before} to {one.first_index}: a relaunch was"
-            " appended, this file holds more than one attempt. Rotate the log on relaunch",
-        )
-        start = one.first_index if one.start_index is None else one.start_index
-        if start > 1:
+        if went_back(one):
+            yield _rewind(Turn(_furthest(series, one), one.first_index, one.first_line))
+            start = one.first_index if one.start_index is None else one.start_index
+            if start > 1:
+                yield LogNote(
+                    "resumed_at",
+                    one.first_line,
+                    f"attempt {numbered[one.number].attempt} goes on from step {start}",
+                )
+        turn = one.ran_past()
+        if turn is not None:
+            yield _rewind(turn)
             yield LogNote(
-                "resumed_at",
-                one.first_line,
-                f"attempt {numbered[one.number].attempt} goes on from step {start}",
+                "told_again_alike",
+                turn.first_line,
+                f"steps {turn.first} to {turn.came_from} were worked again as fast as before: they"
+                " count once here, and what follows belongs to another attempt",
             )
     yield from _resumed_first(parser, series)
+
+
+def _rewind(turn: Turn) -> LogNote:
+    return LogNote(
+        "rewind",
+        turn.first_line,
+        f"the step counter goes back from {turn.came_from} to {turn.first}: a relaunch was"
+        " appended, this file holds more than one attempt. Rotate the log on relaunch",
+    )
 
 
 def _furthest(series: tuple[Series, ...], one: Series) -> int:

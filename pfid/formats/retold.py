@@ -1,7 +1,8 @@
 """Known steps that are told again alike, from further back than a rank that keeps step can be.
 
-Another rank whose output comes in blocks tells them so: each block at once. Work that is done once
-more comes as slowly as its own times say, while nothing else goes on.
+Another rank whose output comes in blocks tells them so: each block at once, and the next one too.
+Work that is done once more comes as slowly as its own times say, while nothing else goes on; or it
+runs past the newest step, and what follows is not told again.
 """
 
 from typing import Any, Final, NamedTuple
@@ -52,9 +53,12 @@ class Retold:
         """Whether a line may be the stretch's next one: nothing else went on since."""
         return newest == self.turn.came_from and index >= self.last - FAR * stride
 
-    def is_followed_by(self, index: int, stride: int) -> bool:
-        """Whether what is told at this index, later on, goes on with it."""
-        return self.last < index <= self.last + FAR * stride
+    def is_followed_by(self, index: int, newest: int, stride: int) -> bool:
+        """Whether what is told from this index on goes on with it, or is one more rank's word."""
+        came_from, first, _line = self.turn
+        if self.follows and newest == came_from:
+            return index >= first - FAR * stride
+        return self.last < index <= max(self.last, came_from) + FAR * stride
 
     def hear(self, reading: Reading, index: int, pace_s: float, at_s: float | None) -> None:
         """Take the next line in; one of a step that was heard says nothing."""
@@ -76,6 +80,16 @@ class Retold:
             return False
         paced = self.arrivals >= ARRIVALS and self.work_s >= WORK_S
         return paced and self.at_s - self.begun_at_s >= self.work_s / 2
+
+    def ran_past(self, newest: int, stride: int) -> bool:
+        """Whether it came to where the counter had been, and the counter went on from there.
+
+        While a log grows (``at_s``) this says nothing: the next block of a rank may be yet to come.
+        """
+        came_from = self.turn.came_from
+        if self.follows or self.at_s is not None or self.last < came_from - FAR * stride:
+            return False
+        return newest - came_from > FAR * stride
 
     def state(self) -> list[Any]:
         """Return plain data."""

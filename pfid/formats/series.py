@@ -213,11 +213,19 @@ class Series:
         retold, far = self.retold, self.last_index - index > FAR * stride
         if retold is None or not retold.goes_on(index, self.last_index, stride):
             turn = Turn(self.last_index, index, lines.number())
-            follows = retold is not None and retold.is_followed_by(index, stride)
+            follows = retold is not None and retold.is_followed_by(index, self.last_index, stride)
             self.retold = Retold(turn, reading.clock_s, at_s, follows=follows) if far else None
             return turn if broken and far else None
         retold.hear(reading, index, self.pace_s, at_s)
         return retold.turn if retold.is_work() or (broken and far) else None
+
+    def ran_past(self) -> Turn | None:
+        """Return where steps were done again alike, in a log that is read when it is whole."""
+        retold = self.retold
+        if retold is None or not retold.ran_past(self.last_index, max(self.usual_stride, 1)):
+            return None
+        echoed = self.echoes is not None and self.echoes.last > retold.turn.came_from
+        return None if echoed else retold.turn
 
     def began_with(self, turn: Turn) -> None:
         """Say where this series began: it was known for one of its own only some steps later."""
@@ -364,7 +372,7 @@ class Series:
             plain["ranks"] = self.ranks.state()
         if self.echoes is not None:
             plain["echoes"] = self.echoes.state()
-        if self.retold is not None and points:
+        if self.retold is not None:
             plain["retold"] = self.retold.state()
         for name in _MEMORIES:
             held = getattr(self, name)

@@ -261,6 +261,7 @@ class Tracker:
         if gone in self._live[gone.key]:
             self._live[gone.key].remove(gone)
         self._gone[gone.resumed] += went_back(gone)
+        self._gone[False] += gone.ran_past() is not None
 
     def _inherit(self, series: Series, before: Series, reading: Reading) -> None:
         """A writer that was taken for a copy until its clock drifted away has a past."""
@@ -304,7 +305,8 @@ class Tracker:
         """Return how often a counter went back without and with a line that says resume."""
         back = [series for series in self.series if went_back(series)]
         resumed = sum(series.resumed for series in back)
-        return len(back) - resumed + self._gone[False], resumed + self._gone[True]
+        again = sum(series.ran_past() is not None for series in self.series)
+        return len(back) + again - resumed + self._gone[False], resumed + self._gone[True]
 
     def state(self) -> dict[str, Any]:
         """Return plain data, bounded whatever the log does."""

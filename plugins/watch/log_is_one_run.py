@@ -11,7 +11,9 @@ copytruncate are all one run.
 
 Blind spot: two runs that print no step counters cannot be told apart, nor are two that go step by
 step in turn before they have drifted apart; ranks that nothing names, whose printed times differ by
-more than 5 % and whose lines come in blocks look like writers of their own. Of a process that was
+more than 5 % and whose lines come in blocks look like writers of their own. A restart at the same
+speed that nothing announces is known by its pace while it is watched, so not where the log is read
+later, and not from one or two steps back. Of a process that was
 attached to while it ran, what stood in the log before may well be its own; it counts only where
 the process appends to the very file that an earlier run of this user was recorded with.
 

@@ -129,3 +129,51 @@ def test_steps_that_are_told_again_behind_an_end_are_another_attempt_at_once(
     facts = parser.facts()
     assert (facts.writers, facts.rewinds, facts.resumes) == (1, rewinds, resumes)
     assert len(events) == len(texts) + len(again)
+
+
+@pytest.mark.parametrize("line", KINDS)
+@pytest.mark.parametrize(
+    ("attempts", "said"),
+    [
+        ([(1, 60), (1, 90)], "from 59 to 1:"),
+        ([(1, 60), (50, 90)], "from 59 to 50:"),
+        ([(1, 60), (1, 90), (1, 130)], "from 89 to 1:"),
+        ([(1, 60), (1, 90), (70, 130)], "from 89 to 70:"),
+    ],
+)
+def test_steps_that_are_told_again_and_then_never_are_a_counter_that_went_back(
+    line: Line, attempts: list[tuple[int, int]], said: str
+) -> None:
+    lines = [text for _, text in worked(line, range(1, 130), 0.0)]
+    parser = LogParser()
+    for first, end in attempts:
+        parser.feed("".join(lines[first - 1 : end - 1]).encode())
+    facts = parser.facts()
+    assert (facts.writers, facts.rewinds) == (1, 1)
+    notes = {note.code: (note.line, note.text) for note in log_notes(parser)}
+    before = sum(end - first for first, end in attempts[:-1])
+    assert notes["rewind"][0] == notes["told_again_alike"][0] == before + 1
+    assert said in notes["rewind"][1]
+
+
+@pytest.mark.parametrize("line", KINDS)
+@pytest.mark.parametrize("ranks", [2, 4])
+@pytest.mark.parametrize("block", [1, 2, 40])
+def test_ranks_that_are_read_in_blocks_afterwards_are_no_attempts(
+    line: Line, ranks: int, block: int
+) -> None:
+    lines = [text for _, text in worked(line, range(1, 200), 0.0)]
+    texts = [lines[at : at + block] * ranks for at in range(0, len(lines), block)]
+    parser = LogParser()
+    for text in texts:
+        parser.feed("".join(text).encode())
+        assert (parser.facts().writers, parser.facts().rewinds) == (1, 0)
+
+
+@pytest.mark.parametrize("line", KINDS)
+def test_a_log_that_is_told_twice_over_is_a_copy(line: Line) -> None:
+    lines = [text for _, text in worked(line, range(1, 60), 0.0)]
+    parser = LogParser()
+    parser.feed("".join(lines * 2).encode())
+    assert (parser.facts().writers, parser.facts().rewinds) == (1, 0)
+    assert "59" in next(note.text for note in log_notes(parser) if note.code == "copies")
