@@ -8,6 +8,7 @@ run's own engine, and again should that die. New files are handed over when they
 import threading
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final
 
 from pfid.domain.errors import ControlError, StateError
@@ -75,6 +76,13 @@ class Watching:
                 self._go_round()
         except Exception as error:  # noqa: BLE001 - the run goes on whatever happens to its watching
             self._say(f"watching {self._record.run_id} failed: {error}; the run goes on")
+
+    def _at_the_end(self, step: Callable[[], None]) -> None:
+        """One of the last steps, in the launcher's own thread: what fails there keeps none up."""
+        try:
+            step()
+        except Exception as error:  # noqa: BLE001 - the run has ended as it did, watched or not
+            self._say(f"the end of {self._record.run_id} is not told in full: {error}")
 
     def _go_round(self) -> None:
         while True:
@@ -182,13 +190,14 @@ class Watching:
         self._wake.set()
         self._thread.join(within_s)
         if not self._thread.is_alive():
-            self._hand_over_news()  # a new log may have been written to since the last round
+            # A new log may have been written to since the last round.
+            self._at_the_end(self._hand_over_news)
         for link in (self._daemon, self._engine):
             if link.registered:
-                self._tell_end(link, ended)
+                self._at_the_end(partial(self._tell_end, link, ended))
         if not self._daemon.registered and not self._engine.registered:
             self._say_if_unwatched()
-            self._tell_later(ended)
+            self._at_the_end(partial(self._tell_later, ended))
         self._forget_engine()
         self._files.close()
 
