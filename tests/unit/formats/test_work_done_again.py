@@ -177,3 +177,25 @@ def test_a_log_that_is_told_twice_over_is_a_copy(line: Line) -> None:
     parser.feed("".join(lines * 2).encode())
     assert (parser.facts().writers, parser.facts().rewinds) == (1, 0)
     assert "59" in next(note.text for note in log_notes(parser) if note.code == "copies")
+
+
+@pytest.mark.parametrize("line", KINDS)
+def test_a_rank_in_blocks_that_told_the_block_before_again_is_none_while_its_next_one_is_due(
+    line: Line,
+) -> None:
+    lines = [text for _, text in worked(line, range(1, 121), 0.0)]
+    first, second, third = lines[:40], lines[40:80], lines[80:]
+    parser = LogParser()
+    parser.feed("".join([*first, *first, *second, *second, *third]).encode())
+    assert (parser.facts().writers, parser.facts().rewinds) == (1, 0)
+
+
+@pytest.mark.parametrize("line", KINDS)
+def test_two_blocks_of_a_rank_are_no_pace(line: Line) -> None:
+    lines = [text for _, text in worked(line, range(1, 81), 0.0)]
+    parser = LogParser()
+    for at_s, block in (
+        (80.0, lines[:40]), (80.1, lines[:20]), (120.0, lines[20:36]), (160.0, lines[40:]),
+    ):  # fmt: skip
+        parser.feed("".join(block).encode(), at_s)
+    assert (parser.facts().writers, parser.facts().rewinds) == (1, 0)
