@@ -250,8 +250,16 @@ def _feed_beside(feed: FeedForward, of: _Of) -> Bytes:
     dense = halves.times(of.width * inner)
     if not feed.experts:
         return dense
-    each, frozen = of.width * _passed(feed), 0 if of.trains else hidden
+    if feed.every:
+        return dense.over(_every_beside(feed, hidden).times(of.width))
+    each, frozen = of.width * feed.top_k, 0 if of.trains else hidden
     weighed, inside = 3 * hidden, hidden + 2 * feed.expert
     low = max(weighed, inside) + frozen  # frozen experts: by tracked peaks
     high = max(5 * hidden, 2 * hidden + 3.5 * feed.expert) + frozen
     return dense.over(Bytes(each * low, each * high))
+
+
+def _every_beside(feed: FeedForward, hidden: int) -> Bytes:
+    """One product of all experts: nothing is gathered, or weighed behind it; by tracked peaks."""
+    halves = Bytes(2, 2.5).times(feed.expert)
+    return (Bytes(0.9, 2).times(hidden) + halves).times(feed.experts)

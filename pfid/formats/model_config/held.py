@@ -21,7 +21,7 @@ HELD: Final = frozenset(
         *("glm", "glm4", "glm4_moe", "gpt2", "gpt_bigcode", "gpt_neo"),
         *("gpt_oss", "gptj", "granite", "granitemoe", "granitemoehybrid"),
         *("granitemoeshared", "helium", "hunyuan_v1_moe", "hy_v3", "jais2"),
-        *("laguna", "lfm2", "lfm2_moe", "llama", "mamba2", "mimo_v2_flash"),
+        *("laguna", "lfm2", "lfm2_moe", "llama", "llama4", "mamba2", "mimo_v2_flash"),
         *("minimax_m2", "ministral3", "mistral", "mixtral", "nanochat"),
         *("nemotron", "olmo", "olmo2", "olmo3", "opt"),
         *("phi", "phi3", "qwen2", "qwen2_moe", "qwen3", "qwen3_5", "qwen3_5_moe"),

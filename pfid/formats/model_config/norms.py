@@ -62,6 +62,7 @@ BY_TYPE: Final = {
         _QWEN,
     ),
     "glm4_moe": Norms(2, 0, None, NormKind.ROUNDED),
+    "llama4": Norms(2, 0, None, NormKind.ROUNDED),
     "glm4": Norms(4, 1, False, NormKind.ROUNDED),
     "exaone4": Norms(2, 1, True, NormKind.ROUNDED),
     "gpt_oss": Norms(2, 0, False, NormKind.WIDE),

@@ -40,6 +40,8 @@ ADJUSTED = [
     ("apertus", FULL, False, SQUARE),
     ("bloom", FULL, False, SQUARE),
     ("mixtral", QLORA, True, SQUARE),
+    ("llama4", LORA, True, SQUARE),
+    ("llama4", FULL, False, SQUARE),
 ]
 """Families whose measurements taught the account what modules keep."""
 HELD_OUT = [

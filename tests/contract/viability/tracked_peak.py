@@ -184,6 +184,10 @@ def families():
         "mixtral": t.MixtralConfig(
             hidden_size=1024, intermediate_size=3584, num_local_experts=8, **small, **wide
         ),
+        "llama4": t.Llama4TextConfig(
+            hidden_size=1280, intermediate_size=2048, intermediate_size_mlp=4096, head_dim=128,
+            num_local_experts=8, num_attention_heads=10, num_key_value_heads=2, **small,
+        ),
         "phi": t.PhiConfig(**plain, **small, num_attention_heads=32),
         "gemma2": t.Gemma2Config(
             hidden_size=1536, intermediate_size=6144, head_dim=256, num_attention_heads=8,

@@ -99,6 +99,7 @@ def test_gemma_fits_with_care_and_its_known_peak_lies_within_the_bounds():
     [
         "gemma4-26b-moe-config",
         "llama4-scout-and-llama31/llama-3.1-8b.config.json",
+        "llama4-scout-and-llama31/llama-4-scout.config.json",
         "devstral-params-json/params.json",
         "mixtral-8x22b-index",
         "mimo-hybrid-is-not-linear",
@@ -110,6 +111,24 @@ def test_bounds_of_published_models_decide_without_checkpointing_too(name, metho
         _, verdicts = report(CASES / name, *options, memory="20000GiB")
         low, high = (figure(verdicts["fits_for_training"], f"peak_{at}") for at in ("low", "high"))
         assert (high - low) / (high + low) <= 0.15
+
+
+@pytest.mark.full
+@pytest.mark.field_cases
+@pytest.mark.parametrize("name", ["nemotron-3-nano", "nemotron-h-56b"])
+def test_bounds_that_are_wide_say_so_and_decide_nothing_near_the_card(name):
+    """Their type was never held against a tracker, and nobody says whether kernels are there."""
+    config = CASES / "nemotron-h-pattern-string" / f"{name}.config.json"
+    plan = ("--no-checkpointing", "--seq", 16384, "--micro-batch", 2)
+    fits = report(config, *plan, memory="20000GiB")[1]["fits_for_training"]
+    low, high = (figure(fits, f"peak_{at}") / GIB for at in ("low", "high"))
+    assert (high - low) / (high + low) > 0.15
+    assert any("apart" in line for line in fits["evidence"])
+    assert any("never held" in line for line in fits["evidence"])
+    for share in (0.05, 0.5, 0.95):
+        near = f"{low + share * (high - low):.0f}GiB"
+        verdict = report(config, *plan, memory=near)[1]["fits_for_training"]
+        assert verdict["outcome"] == "unknown", near
 
 
 @pytest.mark.field_cases

@@ -147,3 +147,15 @@ def test_a_type_that_nobody_held_keeps_between_half_and_as_much_as_eager_code_an
     long = replace(FULL, checkpointing=False)
     known = kept(DENSE_LAYER, plan=long)
     assert (known.low, known.high) == (0.91 * plain.low, plain.high)
+
+
+def test_one_product_of_all_experts_has_fewer_gradients_beside_it_than_gathered_ones():
+    feed = replace(DENSE_LAYER.feed, dense=0, experts=16, top_k=16, expert=8192)
+    gathered, every = (
+        layer_bytes(replace(DENSE_LAYER, feed=replace(feed, every=told)), DENSE, FULL).beside
+        for told in (False, True)
+    )
+    own = 16 * 2 * 4096  # experts, width, tokens
+    assert every.high < gathered.high
+    assert every.high >= own * (2 * 4096 + 2.5 * 8192)
+    assert every.low < gathered.low
