@@ -102,7 +102,7 @@ def _range(one: Wanted, high: float, *, by_line: bool) -> tuple[set[str], set[st
         return set(), set(), set()
     below = f"{IN_LINE}{{0,{_OPEN_MAX}}}\\n{IN_LINE}{{0,{_BELOW_MAX}}}0*({upper})"
     behind = f"({_BETWEEN}0*({upper})|{f'{OPEN_TAIL}$' if by_line else below})"
-    bare = {f"{digits}[0-9]*{behind}" for digits in _without_a_whole(one, one.low)}
+    bare = {f"{plain[2:]}{_more_of(plain)}{behind}" for plain in _parts_of_one(one, one.low)}
     letters = {f"{sign}{behind}" for sign in _signs(one, one.low)}
     return {f"({'|'.join(sorted(begins))}){behind}"}, bare, letters
 
@@ -117,7 +117,7 @@ def _begins(value: float) -> Iterator[str]:
     for rounded in _roundings(size):
         plains.add(f"{rounded:f}")
         yield _with_exponent(rounded) + _POWER
-    yield from (_pattern(plain) + ("[0-9]*" if "." in plain else "") for plain in plains)
+    yield from (_pattern(plain) + (_more_of(plain) if "." in plain else "") for plain in plains)
 
 
 def wholes(share: float) -> Iterator[tuple[int, int]]:
@@ -226,24 +226,46 @@ def _digits(value: float) -> Iterator[str]:
     yield from _with_a_sign(size)
     for rounded in _roundings(size):
         plain = f"{rounded:f}"
-        yield _pattern(plain) + ("" if "." in plain else "([^0-9]|$)")
+        yield _pattern(plain) + (_to_its_end(plain) if "." in plain else "([^0-9]|$)")
         yield _with_exponent(rounded)
 
 
 def _with_exponent(rounded: Decimal) -> str:
     exponent = rounded.adjusted() if rounded else 0
     mantissa = f"{_bare(rounded.scaleb(-exponent, Context(prec=400))):f}"
-    more = "[0-9]*" if "." in mantissa else f"({_STOP}[0-9]+)?"
+    more = _more_of(mantissa) if "." in mantissa else f"({_STOP}[0-9]+)?"
     powers = "|".join(sorted({str(abs(exponent - thousands)) for thousands in range(0, 13, 3)}))
     return f"{_pattern(mantissa)}{more}{_BLANK}([x\u00d7*\u00b7\u22c5&\\\\]|[eE][-+]?0*({powers}))"
 
 
+def _more_of(plain: str) -> str:
+    """Further decimals that leave a number what it is: of 0.143 is 0.1430 one, and no 0.1437."""
+    zeros = _zeros_behind(plain)
+    return f"(0{{0,{zeros - 1}}}|0{{{zeros}}}[0-9]*)" if zeros > 0 else "[0-9]*"
+
+
+def _to_its_end(plain: str) -> str:
+    """The same, up to what is no digit."""
+    zeros = _zeros_behind(plain)
+    return f"(0{{0,{zeros - 1}}}([^0-9]|$)|0{{{zeros}}})" if zeros > 0 else ""
+
+
+def _zeros_behind(plain: str) -> int:
+    """So many zeros follow before another digit is too small to tell numbers apart."""
+    return _DIGITS_MAX - 1 - len(plain.replace(".", "").lstrip("0"))
+
+
 def _without_a_whole(one: Wanted, figure: float) -> Iterator[str]:
     """The digits behind the stop of `.086`."""
+    yield from (plain[2:] + _to_its_end(plain) for plain in _parts_of_one(one, figure))
+
+
+def _parts_of_one(one: Wanted, figure: float) -> Iterator[str]:
+    """The forms below one, each as `0.086`."""
     for size in (abs(form) for form in _forms(one, figure) if math.isfinite(form)):
         for plain in (f"{rounded:f}" for rounded in _roundings(size)):
             if plain.startswith("0."):
-                yield plain[2:]
+                yield plain
 
 
 def _roundings(size: float) -> set[Decimal]:
