@@ -17,6 +17,7 @@ from pfid.adapters.figure_places import Place, Reader, is_separated
 from pfid.adapters.figure_ripgrep import Hit, RipgrepError, every_row, lines_by_ripgrep
 from pfid.adapters.figure_texts import UTF_8, NoFileError, encoding_at
 from pfid.formats.figures.prefilter import prefilter
+from pfid.formats.figures.told_rows import records
 from pfid.formats.figures.wanted import Wanted
 
 PLACES_MAX: Final = 10_000
@@ -117,15 +118,21 @@ def _hits(
     pattern = prefilter(wanted, by_line=True)
     columns = [path for path in paths if is_separated(path)]
     look = reader.look
+
+    def worth_of_lines(rows: bytes) -> Iterator[bytes]:
+        return look.worth(records(rows))
+
     try:
         told = {path for path in columns if reader.is_told_above(path)}
         found: dict[str, Sequence[Hit]] = {}
-        for some, worth in (
-            ([path for path in paths if not is_separated(path)], look.worth),
-            ([path for path in columns if path not in told], look.worth_of_columns),
-            ([path for path in columns if path in told], every_row),
+        for some, worth, below in (
+            ([path for path in paths if not is_separated(path)], worth_of_lines, 1),
+            ([path for path in columns if path not in told], look.worth_of_columns, 0),
+            ([path for path in columns if path in told], every_row, 0),
         ):
-            found.update(lines_by_ripgrep(str(folder), some, pattern, environ, worth))
+            found.update(
+                lines_by_ripgrep(str(folder), some, pattern, environ, worth, lines_below=below)
+            )
     except (RipgrepError, OSError):
         return None
     return found

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from pfid.adapters.figure_ripgrep import OMITTED, Hit
+from pfid.adapters.figure_ripgrep import Hit
 from pfid.adapters.figure_texts import BLOCK_BYTES, Block, blocks
 from pfid.formats.figures.broken_lines import goes_on_below, joined_lines
 from pfid.formats.figures.likely import LineLook
 from pfid.formats.figures.prefilter import prefilter
 from pfid.formats.figures.reading import figures_in
+from pfid.formats.figures.told_rows import BELOW_CHARS, OMITTED
 from pfid.formats.figures.wanted import Wanted
 from pfid.formats.linear_regex import Pattern, PatternError, compile_utf8_spans
 from pfid.formats.table_headers import HEADER_CHARS, SEPARATED, Headers, may_have_header
@@ -21,8 +22,6 @@ LINE_WINDOW: Final = 2_000
 """So much of a very long line, around what the prefilter found, is read as one."""
 SPELLED_CHARS: Final = 200
 """So much behind a figure says what it is."""
-BELOW_CHARS: Final = 120
-"""So much of the next line, on which the unit of a last number may stand."""
 CHAR_BYTES: Final = 4
 
 
@@ -131,6 +130,8 @@ def _ends_of_lines(file: BinaryIO, begin: int, end: int) -> int:
 
 def _below(file: int, hit: Hit) -> bytes:
     """The beginning of the next line."""
+    if hit.below is not None:
+        return hit.below
     told = os.pread(file, BELOW_CHARS * CHAR_BYTES, hit.at_byte + len(hit.raw) + 1)
     return told.partition(b"\n")[0]
 

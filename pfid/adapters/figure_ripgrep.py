@@ -8,6 +8,7 @@ from typing import Final
 
 from pfid.adapters.bounded_process import CannotStartError, run_bounded
 from pfid.formats.figures.prefilter import IN_LINE
+from pfid.formats.figures.told_rows import OMITTED, below_of
 
 BATCH_CHARS: Final = 800_000
 """Of paths in one call, with a pointer each: well below what a program may be given."""
@@ -18,11 +19,11 @@ NO_DIGIT: Final = "[^0-9]"
 """To ripgrep a byte that is no text is no letter either, unless it is asked for bytes."""
 LINE_MAX_BYTES: Final = 2_000
 """A longer line is not told, only that there is one."""
-OMITTED: Final = b"[Omitted long "
 _OPTIONS: Final = (
     *("--null", "--no-line-number", "--byte-offset", "--with-filename", "--no-heading"),
     *("--color=never", f"--max-columns={LINE_MAX_BYTES}", "--text", "--no-config"),
     *("--no-messages", "--no-ignore", "--hidden", r"--field-match-separator=\x01"),
+    *("--no-context-separator", r"--field-context-separator=\x02"),
 )
 BEHIND_PLACE: Final = b"\x01"
 """No colon, which would make a time of day of the place and what a line begins with."""
@@ -30,10 +31,17 @@ BEHIND_PLACE: Final = b"\x01"
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A line in which something may stand: its place in the file, and itself."""
+    """A line in which something may stand.
+
+    Attributes:
+        at_byte: its place in the file.
+        raw: itself.
+        below: how the next one begins, where this goes on there; None if that is not known.
+    """
 
     at_byte: int
     raw: bytes
+    below: bytes | None = None
 
     @property
     def cut(self) -> bool:
@@ -56,6 +64,8 @@ def lines_by_ripgrep(
     pattern: str,
     environ: Mapping[str, str] | None,
     worth: Callable[[bytes], Iterable[bytes]] = every_row,
+    *,
+    lines_below: int = 0,
 ) -> dict[str, list[Hit]]:
     """The lines of each file in which something may stand.
 
@@ -65,6 +75,8 @@ def lines_by_ripgrep(
         pattern: as :func:`pfid.formats.figures.prefilter.prefilter` makes it, by line.
         environ: with a PATH on which ripgrep may be.
         worth: of its rows, each a path, a place and a line, those that are kept.
+        lines_below: are told behind each as rows of their own, with another mark; what is kept
+            are then records, as :func:`pfid.formats.figures.told_rows.records` makes them.
 
     Raises:
         RipgrepError: if it is not there, or does not read all of them.
@@ -72,7 +84,8 @@ def lines_by_ripgrep(
     program = None if environ is None else shutil.which("rg", path=environ.get("PATH"))
     if program is None or environ is None:
         raise RipgrepError
-    head = [program, *_OPTIONS, "--regexp", _bytewise(pattern), "--"]
+    told_below = f"--after-context={lines_below}"
+    head = [program, *_OPTIONS, told_below, "--regexp", _bytewise(pattern), "--"]
     found: dict[str, list[Hit]] = {}
     for batch in _batches([f"{folder}/{path}" for path in paths]):
         try:
@@ -83,12 +96,12 @@ def lines_by_ripgrep(
             raise RipgrepError from error
         if done.exit_code not in (0, 1) or done.overflowed:
             raise RipgrepError
-        for path, hit in _hits(worth(done.out)):
+        for path, hit in _hits(worth(done.out), records=lines_below > 0):
             found.setdefault(path[len(folder) + 1 :], []).append(hit)
     return found
 
 
-def _hits(rows: Iterable[bytes]) -> Iterator[tuple[str, Hit]]:
+def _hits(rows: Iterable[bytes], *, records: bool) -> Iterator[tuple[str, Hit]]:
     last, path = b"", ""
     for row in rows:
         name, mark, rest = row.partition(b"\0")
@@ -97,7 +110,8 @@ def _hits(rows: Iterable[bytes]) -> Iterator[tuple[str, Hit]]:
         at_byte, _, raw = rest.partition(BEHIND_PLACE)
         if name != last:
             last, path = name, os.fsdecode(name)
-        yield path, Hit(int(at_byte), raw)
+        line, below = below_of(raw) if records else (raw, None)
+        yield path, Hit(int(at_byte), line, below)
 
 
 def _bytewise(pattern: str) -> str:

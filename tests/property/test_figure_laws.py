@@ -10,6 +10,7 @@ from pfid.formats.figures import reading
 from pfid.formats.figures.likely import LineLook
 from pfid.formats.figures.prefilter import prefilter
 from pfid.formats.figures.reading import figures_in
+from pfid.formats.figures.told_rows import below_of, records
 from pfid.formats.figures.wanted import Wanted
 from pfid.formats.table_headers import may_have_header
 
@@ -184,15 +185,24 @@ COLUMNS = "run,rebuild_h,x"
 def test_a_row_with_what_the_reader_finds_is_worth_a_look(line, header, below):
     below = "" if header else below
     place = "figures 4.3 h/2 x.py\0"
-    rows = f"{place}17\1loss 1\n{place}34\1{line}\n{place}51\1loss 1\n".encode()
+    rows = f"{place}17\1loss 1\n{place}34\1{line}\n".encode()
+    ends = 35 + len(line.encode())
     for one, look in zip(WANTED, LOOKS, strict=True):
         if not any(True for _ in figures_in(line, [one], header, below)):
             continue
-        kept = look.worth_of_columns if header else look.worth
-        assert look.tells_over(header) or f"{place}34\1{line}".encode() in kept(rows)
+        if header:
+            kept = list(look.worth_of_columns(rows))
+            assert look.tells_over(header) or f"{place}34\1{line}".encode() in kept
+            continue
+        for mark in "\1\2":
+            told = rows + f"{place}{ends}{mark}{below}\n{place}999\1loss 1\n".encode()
+            kept = [
+                row for row in look.worth(records(told)) if row.startswith(f"{place}34".encode())
+            ]
+            assert [below_of(row.partition(b"\1")[2])[0] for row in kept] == [line.encode()]
 
 
 @given(LINES)
 def test_a_line_that_may_be_of_a_table_is_worth_a_look(line):
     row = f"a.py\x0034\1{line}".encode()
-    assert not may_have_header(line) or row in LOOKS[0].worth(row + b"\n")
+    assert not may_have_header(line) or list(LOOKS[0].worth(records(row + b"\n")))

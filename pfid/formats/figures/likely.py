@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Final
 
-from pfid.formats.figures.broken_lines import OPEN_IN_ASCII
 from pfid.formats.figures.hints import hint_of
 from pfid.formats.figures.prefilter import prefilter
+from pfid.formats.figures.told_rows import UNKNOWN
 from pfid.formats.figures.wanted import Wanted
 from pfid.formats.linear_regex import Pattern, PatternError, compile_bytes, compile_utf8_spans
 from pfid.formats.table_headers import cells_of
@@ -19,9 +19,12 @@ from pfid.formats.units import unit_of
 KEPT: Final = 1_024
 
 
-_MARKS: Final = b"&<{\\$~"
-"""One of them is in every markup of a line in ASCII, which may hide what is looked for."""
-_ROW_MARKS: Final = rb"[&<{\\$~|\x80-\xff]|\x00[0-9]+\x01[^\n]*\S[^\n]*\t|\[Omitted long "
+_MARKED: Final = rb"&[#A-Za-z]|<[!/A-Za-z]|\{[.,]\}|\\[A-Za-z,;:! ]|\$|[0-9]~[A-Za-z\\%]"
+"""Begins every markup of a line in ASCII, which may hide what is looked for."""
+_MARKS: Final = compile_bytes(_MARKED)
+_ROW_MARKS: Final = (
+    _MARKED + rb"|[&|\x80-\xff]|\x00[0-9]+\x01[^\n\x02]*\S[^\n\x02]*\t|\[Omitted long "
+)
 """In every row whose line is read whatever it says: it may be of a table."""
 _TOP: Final = rb"\x000\x01"
 """In the row of a first line, which may go on below."""
@@ -34,9 +37,10 @@ class LineLook:
         """Take what is looked for."""
         bare = [one for one in wanted if hint_of(one) is None]
         self._digits = _digits_of_all(tuple(wanted))
-        self._bare = _digits_of_all(tuple(bare)) if bare else None
+        self._bare = _digits_in_rows(tuple(bare)) if bare else None
         self._all_told = bool(bare) and self._bare is None
         self._looks = list(dict.fromkeys((_digits_of(one), hint_of(one)) for one in wanted))
+        self._rows = list(dict.fromkeys((_digits_in_rows((one,)), hint_of(one)) for one in wanted))
         self._wanted = wanted
 
     def has_digits(self, text: bytes) -> bool:
@@ -45,7 +49,7 @@ class LineLook:
 
     def may_hold(self, digits_in: bytes, told_in: bytes) -> bool:
         """Whether a text may hold the digits of a figure, and another what says that they are."""
-        return any(mark in told_in for mark in _MARKS) or any(
+        return _is_in(_MARKS, told_in) or any(
             _is_in(digits, digits_in) and _is_in(hint, told_in) for digits, hint in self._looks
         )
 
@@ -54,21 +58,21 @@ class LineLook:
         plain = header.encode()
         return (
             not plain.isascii()
-            or any(mark in plain for mark in _MARKS)
+            or _is_in(_MARKS, plain)
             or any(hint is not None and _is_in(hint, plain) for _, hint in self._looks)
             or any(_over(one, header) for one in self._wanted)
         )
 
     def worth(self, rows: bytes) -> Iterator[bytes]:
-        r"""Those of many lines that may hold what tells a figure, in order.
+        """Those of many records that may hold what tells a figure, in order.
 
-        Each is a path, ``\0``, its place in the file, ``\x01``, and the line. A line of a
-        table is among them, and one that goes on below: what tells may stand there.
+        They are as :func:`pfid.formats.figures.told_rows.records` makes them. A line of a table
+        is among them, whatever it says.
         """
-        return self._worth(rows, OPEN_IN_ASCII)
+        return self._worth(rows, UNKNOWN)
 
     def worth_of_columns(self, rows: bytes) -> Iterator[bytes]:
-        """The same of files whose first line is over all others, and does not tell."""
+        """The same of rows of files whose first line is over all others, and does not tell."""
         return self._worth(rows, _TOP)
 
     def _worth(self, rows: bytes, also: bytes) -> Iterator[bytes]:
@@ -78,7 +82,7 @@ class LineLook:
         kept = set(_rows_with(compile_bytes(_ROW_MARKS + b"|" + also), rows))
         if self._bare is not None:
             kept.update(_rows_with(self._bare, rows))
-        for digits, hint in self._looks:
+        for digits, hint in self._rows:
             if hint is not None:
                 told = _rows_with(hint, rows)
                 kept.update(at for at in told if _is_in(digits, rows[slice(*at)]))
@@ -136,6 +140,15 @@ def _dimensions(over: str) -> frozenset[str]:
 
 def _digits_of(one: Wanted) -> Pattern | None:
     return _digits_of_all((one,))
+
+
+@lru_cache(maxsize=KEPT)
+def _digits_in_rows(wanted: tuple[Wanted, ...]) -> Pattern | None:
+    """The same of records, in which a line ends where the one below is told."""
+    try:
+        return compile_utf8_spans(prefilter(wanted).replace(r"\n", r"[\n\x02]"))
+    except PatternError:
+        return None
 
 
 @lru_cache(maxsize=KEPT)
