@@ -6,8 +6,9 @@ cannot be read is named.
 
 import os
 import re
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from fnmatch import fnmatch, translate
 from pathlib import Path
@@ -17,10 +18,12 @@ from pfid.adapters.figure_places import Place, Reader, is_separated
 from pfid.adapters.figure_ripgrep import Hit, RipgrepError, every_row, lines_by_ripgrep
 from pfid.adapters.figure_texts import UTF_8, NoFileError, encoding_at
 from pfid.formats.figures.prefilter import prefilter
-from pfid.formats.figures.told_rows import records
 from pfid.formats.figures.wanted import Wanted
 
 PLACES_MAX: Final = 10_000
+BATCHES: Final = 8
+BATCH_FEWEST, BATCH_MOST = 2_000, 16_000
+"""Files in a batch: while one is read ripgrep searches the next, and each has to be started."""
 THREADS_MAX: Final = 4
 """The quick engine and the disk let others work meanwhile; each may hold a block."""
 VENDORED: Final = frozenset(
@@ -83,28 +86,82 @@ def search_files(
     pattern = prefilter(wanted)
     if not pattern:
         return found
-    encodings: dict[str, str] = {}
-    for path in paths:
-        encodings[path] = _encoding(folder, path, vendored, found)
-        told(f"{len(encodings):,} files looked at for what they are")
-    readable = [path for path, encoding in encodings.items() if encoding]
-    found.read = len(readable)
-    plain = [path for path in readable if encodings[path] == UTF_8 and "\n" not in path]
-    reader = Reader(folder, wanted)
-    told(f"{len(plain):,} files to be searched")
-    hits = _hits(folder, plain, wanted, reader, environ)
-    spared = set(plain).difference(hits) if hits is not None else set()
-    found.by = "python" if hits is None else "ripgrep"
-    looked = [path for path in readable if path not in spared]
-
-    def look(path: str) -> list[Place] | None:
-        return _look_into(reader, path, encodings[path], (hits or {}).get(path))
-
-    with ThreadPoolExecutor(min(os.cpu_count() or 1, THREADS_MAX)) as pool:
-        for at, places in enumerate(pool.map(look, looked)):
-            _add(found, looked[at], places)
-            told(f"{at + 1:,} of {len(looked):,} files looked into, {len(found.places):,} places")
+    search = _Search(folder, wanted, environ)
+    every = list(paths)
+    with (
+        ThreadPoolExecutor(1) as asking,
+        ThreadPoolExecutor(min(os.cpu_count() or 1, THREADS_MAX)) as looking,
+    ):
+        asked: deque[tuple[_Batch, Future[_Hits | None]]] = deque()
+        for begin, end in _batches(len(every)):
+            batch = _batch(folder, every[begin:end], vendored, found)
+            asked.append((batch, asking.submit(search.ask, batch)))
+            while len(asked) > (end < len(every)):
+                oldest, hits = asked.popleft()
+                for path, places in search.look(oldest, hits.result(), looking.map):
+                    _add(found, path, places)
+                    told(f"{begin:,} of {len(every):,} files, {len(found.places):,} places")
+            told(f"{end:,} of {len(every):,} files, {len(found.places):,} places")
+    found.by = "ripgrep" if search.asks else "python"
     return found
+
+
+_Batch = dict[str, str]
+"""How each file is written, by path."""
+_Hits = Mapping[str, Sequence[Hit]]
+"""Lines in which something may stand, by path, for each file that was searched."""
+
+
+class _Search:
+    """Asks ripgrep for batches of files as long as it answers, and reads what it names."""
+
+    def __init__(
+        self, folder: Path, wanted: Sequence[Wanted], environ: Mapping[str, str] | None
+    ) -> None:
+        self._folder, self._wanted, self._environ = folder, wanted, environ
+        self._reader = Reader(folder, wanted)
+        self.asks = True
+
+    def ask(self, batch: _Batch) -> _Hits | None:
+        """None where ripgrep is not there or gives up: then every file is read."""
+        plain = [path for path, encoding in batch.items() if encoding == UTF_8 and "\n" not in path]
+        environ = self._environ if self.asks else None
+        hits = _hits(self._folder, plain, self._wanted, self._reader, environ)
+        if hits is None:
+            self.asks = False
+            return None
+        return {path: hits.get(path, ()) for path in plain}
+
+    def look(
+        self,
+        batch: _Batch,
+        hits: _Hits | None,
+        each: Callable[
+            [Callable[[str], list[Place] | None], Sequence[str]], Iterable[list[Place] | None]
+        ],
+    ) -> Iterator[tuple[str, list[Place] | None]]:
+        """Read the files of a batch, or the lines that are named of those that were searched."""
+        known = hits or {}
+        looked = [path for path in batch if known.get(path, True)]
+
+        def look(path: str) -> list[Place] | None:
+            return _look_into(self._reader, path, batch[path], known.get(path))
+
+        yield from zip(looked, each(look, looked), strict=True)
+
+
+def _batches(many: int) -> Iterator[tuple[int, int]]:
+    """Where each begins and ends."""
+    size = min(max(many // BATCHES + 1, BATCH_FEWEST), BATCH_MOST)
+    yield from ((begin, min(begin + size, many)) for begin in range(0, max(many, 1), size))
+
+
+def _batch(folder: Path, paths: Sequence[str], vendored: Sequence[str], found: Searched) -> _Batch:
+    """The texts among some files."""
+    encodings = {path: _encoding(folder, path, vendored, found) for path in paths}
+    batch = {path: encoding for path, encoding in encodings.items() if encoding}
+    found.read += len(batch)
+    return batch
 
 
 def _hits(
@@ -118,15 +175,11 @@ def _hits(
     pattern = prefilter(wanted, by_line=True)
     columns = [path for path in paths if is_separated(path)]
     look = reader.look
-
-    def worth_of_lines(rows: bytes) -> Iterator[bytes]:
-        return look.worth(records(rows))
-
     try:
         told = {path for path in columns if reader.is_told_above(path)}
         found: dict[str, Sequence[Hit]] = {}
         for some, worth, below in (
-            ([path for path in paths if not is_separated(path)], worth_of_lines, 1),
+            ([path for path in paths if not is_separated(path)], look.worth, 1),
             ([path for path in columns if path not in told], look.worth_of_columns, 0),
             ([path for path in columns if path in told], every_row, 0),
         ):

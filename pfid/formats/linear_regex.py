@@ -12,6 +12,8 @@ import re2
 
 MAX_MEMORY_BYTES: Final = 8 << 20
 SET_MEMORY_BYTES: Final = 32 << 20
+SPANS_MEMORY_BYTES: Final = 64 << 20
+"""Taken as it is needed: an automaton that does not find room begins again and again."""
 NEVER: Final = r"[^\x{0}-\x{10FFFF}]"
 """Finds nothing."""
 
@@ -102,6 +104,7 @@ def compile_utf8_spans(pattern: str) -> Pattern:
     """
     options = _options(re2.Options.Encoding.UTF8)
     options.never_capture = True
+    options.max_mem = SPANS_MEMORY_BYTES
     return _compile(pattern, pattern.encode(), options)
 
 

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Final
 
+from pfid.formats.figures.broken_lines import OPEN_IN_ASCII
 from pfid.formats.figures.hints import hint_of
 from pfid.formats.figures.prefilter import prefilter
-from pfid.formats.figures.told_rows import UNKNOWN
+from pfid.formats.figures.told_rows import UNKNOWN, records, with_below
 from pfid.formats.figures.wanted import Wanted
 from pfid.formats.linear_regex import Pattern, PatternError, compile_bytes, compile_utf8_spans
 from pfid.formats.table_headers import cells_of
@@ -23,9 +24,13 @@ _MARKED: Final = rb"&[#A-Za-z]|<[!/A-Za-z]|\{[.,]\}|\\[A-Za-z,;:! ]|\$|[0-9]~[A-
 """Begins every markup of a line in ASCII, which may hide what is looked for."""
 _MARKS: Final = compile_bytes(_MARKED)
 _ROW_MARKS: Final = (
-    _MARKED + rb"|[&|\x80-\xff]|\x00[0-9]+\x01[^\n\x02]*\S[^\n\x02]*\t|\[Omitted long "
+    _MARKED + rb"|[&|\x80-\xff]|\x00[0-9]+\x01[^\n\x1c]*\S[^\n\x1c]*\t|\[Omitted long "
 )
 """In every row whose line is read whatever it says: it may be of a table."""
+_UNREAD: Final = rb"[\x80-\xff]|\x01\[Omitted long |\x01[^\n\x1c]*" + OPEN_IN_ASCII.replace(
+    rb"|$", b""
+)
+"""In every row of which it takes more to say that no digits of a figure are in it."""
 _TOP: Final = rb"\x000\x01"
 """In the row of a first line, which may go on below."""
 
@@ -37,6 +42,7 @@ class LineLook:
         """Take what is looked for."""
         bare = [one for one in wanted if hint_of(one) is None]
         self._digits = _digits_of_all(tuple(wanted))
+        self._in_rows = _digits_in_rows(tuple(wanted))
         self._bare = _digits_in_rows(tuple(bare)) if bare else None
         self._all_told = bool(bare) and self._bare is None
         self._looks = list(dict.fromkeys((_digits_of(one), hint_of(one)) for one in wanted))
@@ -64,16 +70,23 @@ class LineLook:
         )
 
     def worth(self, rows: bytes) -> Iterator[bytes]:
-        """Those of many records that may hold what tells a figure, in order.
+        """Records of those of many rows that may hold what tells a figure, in order.
 
-        They are as :func:`pfid.formats.figures.told_rows.records` makes them. A line of a table
-        is among them, whatever it says.
+        Both are as :mod:`pfid.formats.figures.told_rows` has them. A line of a table is among
+        them, whatever it says.
         """
-        return self._worth(rows, UNKNOWN)
+        told = with_below(rows)
+        return self._worth(records(told, self._with_digits(told)), UNKNOWN)
 
     def worth_of_columns(self, rows: bytes) -> Iterator[bytes]:
         """The same of rows of files whose first line is over all others, and does not tell."""
         return self._worth(rows, _TOP)
+
+    def _with_digits(self, rows: bytes) -> list[tuple[int, int]]:
+        if self._in_rows is None:
+            return [found.span() for found in compile_bytes(rb"[^\n]+").finditer(rows)]
+        kept = set(_rows_with(compile_bytes(_UNREAD), rows))
+        return sorted(kept.union(_rows_with(self._in_rows, rows)))
 
     def _worth(self, rows: bytes, also: bytes) -> Iterator[bytes]:
         if self._all_told:
@@ -146,7 +159,7 @@ def _digits_of(one: Wanted) -> Pattern | None:
 def _digits_in_rows(wanted: tuple[Wanted, ...]) -> Pattern | None:
     """The same of records, in which a line ends where the one below is told."""
     try:
-        return compile_utf8_spans(prefilter(wanted).replace(r"\n", r"[\n\x02]"))
+        return compile_utf8_spans(prefilter(wanted).replace(r"\n", r"[\n\x1c]"))
     except PatternError:
         return None
 
