@@ -21,6 +21,7 @@ _MARKS: Final = (
     (b"\xfe\xff", "utf-16"),
     (b"\xef\xbb\xbf", "utf-8-sig"),
 )
+_EVERY_MARK: Final = tuple(mark for mark, _ in _MARKS)
 _ZEROS_SHARE: Final = 0.4
 """Of every second byte, in a text of two bytes a letter that has no mark."""
 
@@ -65,7 +66,7 @@ def encoding_at(path: str) -> str:
 
 def encoding_of(head: bytes) -> str:
     """How a text that begins so is written; "" if it is none."""
-    for mark, encoding in _MARKS:
+    for mark, encoding in _MARKS if head.startswith(_EVERY_MARK) else ():
         if head.startswith(mark):
             return encoding
     if b"\0" not in head:

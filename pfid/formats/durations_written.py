@@ -24,6 +24,8 @@ _CLOCK: Final = re.compile(
     r"(?<![\w:.-])(?<!\d\d-\d\d[ T])(?:(?P<d>\d+)-)?(?P<first>\d+):(?P<second>[0-5]\d(?:\.\d+)?)"
     r"(?::(?P<third>[0-5]\d(?:[.,]\d+)?))?(?![\w:])(?:[ \t\u00a0]?(?P<unit>h|hours?|hrs?|min)\b)?"
 )
+_MAY_LAST: Final = re.compile(r"\d[ \t\u00a0\u202f]?[dhms]|\d:\d", re.IGNORECASE)
+"""Is in every duration; most lines have nothing of the kind."""
 _LASTS: Final = re.compile(
     r"\b(?:took|takes?|taking|elapsed|duration|lasts?|lasted|runtime|wall|walltime|hours|rebuild\w*)\b|"
     r"_(?:s|time|duration|elapsed)\b|\btime\b",
@@ -45,6 +47,8 @@ def durations_in(text: str) -> Iterator[Lasting]:
 
     What looks like a time of day is one, unless a unit or the line says that something lasts.
     """
+    if _MAY_LAST.search(text) is None:
+        return
     for found in _PARTS.finditer(text):
         if sum(part is not None for part in found.groups()) > 1:
             yield _lasting(found)

@@ -8,6 +8,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 _GROUP: Final = "[,_'\u2019\u00a0\u202f\u2009 ]"
@@ -113,27 +114,34 @@ def _in_words(text: str) -> Iterator[Written]:
 def _in_digits(text: str) -> Iterator[Written]:
     taken = look_alikes(text)
     for found in NUMBER.finditer(text):
-        if within(taken, found.start("whole")):
+        start = found.start("whole")
+        if taken and within(taken, start):
             continue
-        whole, fraction, power = found["whole"], found["fraction"] or "", found["power"] or ""
-        digits = whole if whole.isdigit() else re.sub(_GROUP, "", whole).replace(".", "")
-        many = MULTIPLIERS[found["many"].lstrip(" \u00a0\u202f-")] if found["many"] else 1.0
-        factor = _factor(power) * many
-        sign = -1.0 if found["sign"] else 1.0
-        values = [_float(f"{digits}{fraction.replace(',', '.')}")]
-        if not fraction and whole.find(",") in (1, 2, 3) and whole.replace(",", "", 1).isdigit():
-            values.append(_float(whole.replace(",", ".")))
-        if fraction.startswith(",") and len(fraction) == 4 and len(digits) <= 3:
-            values.append(_float(digits + fraction[1:]))
-        dotted = fraction.startswith(".") and len(fraction) == 4 and 0 < len(digits) <= 3
-        thousands = (_float(digits + fraction[1:]),) if dotted and digits[0] != "0" else ()
-        yield Written(
-            start=found.start("whole"),
-            end=found.end(),
-            values=tuple(sign * value * factor for value in values),
-            many=many,
-            dotted=tuple(sign * value * factor for value in thousands),
-        )
+        values, many, dotted = _meant(*found.group("sign", "whole", "fraction", "power", "many"))
+        yield Written(start, found.end(), values, many, dotted)
+
+
+@lru_cache(maxsize=4_096)
+def _meant(
+    sign: str | None, whole: str, fraction: str | None, power: str | None, word: str | None
+) -> tuple[tuple[float, ...], float, tuple[float, ...]]:
+    """What a number can mean, by what it is multiplied, and what it means with dotted thousands."""
+    fraction = fraction or ""
+    digits = whole if whole.isdigit() else re.sub(_GROUP, "", whole).replace(".", "")
+    many = MULTIPLIERS[word.lstrip(" \u00a0\u202f-")] if word else 1.0
+    factor = _factor(power or "") * many * (-1.0 if sign else 1.0)
+    values = [_float(f"{digits}{fraction.replace(',', '.')}")]
+    if not fraction and whole.find(",") in (1, 2, 3) and whole.replace(",", "", 1).isdigit():
+        values.append(_float(whole.replace(",", ".")))
+    if fraction.startswith(",") and len(fraction) == 4 and len(digits) <= 3:
+        values.append(_float(digits + fraction[1:]))
+    dotted = fraction.startswith(".") and len(fraction) == 4 and 0 < len(digits) <= 3
+    thousands = (_float(digits + fraction[1:]),) if dotted and digits[0] != "0" else ()
+    return (
+        tuple(value * factor for value in values),
+        many,
+        tuple(value * factor for value in thousands),
+    )
 
 
 def look_alikes(text: str) -> list[tuple[int, int]]:
