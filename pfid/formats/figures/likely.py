@@ -48,6 +48,7 @@ class LineLook:
         self._looks = list(dict.fromkeys((_digits_of(one), hint_of(one)) for one in wanted))
         self._rows = list(dict.fromkeys((_digits_in_rows((one,)), hint_of(one)) for one in wanted))
         self._wanted = wanted
+        self._tells: dict[str, bool] = {}
 
     def has_digits(self, text: bytes) -> bool:
         """Whether the digits of a figure may stand in it."""
@@ -61,6 +62,13 @@ class LineLook:
 
     def tells_over(self, header: str) -> bool:
         """Whether the header of a table may say what the numbers below it are."""
+        if header not in self._tells:
+            if len(self._tells) >= KEPT:  # tables of one kind have one
+                self._tells.clear()
+            self._tells[header] = self._tells_over(header)
+        return self._tells[header]
+
+    def _tells_over(self, header: str) -> bool:
         plain = header.encode()
         return (
             not plain.isascii()
