@@ -13,8 +13,9 @@ from typing import Final, NamedTuple
 from pfid.domain.step import Phase, StepClock, StepEvent
 from pfid.formats.dialects.bar import Bar, plain_bar
 from pfid.formats.linear_regex import Pattern
-from pfid.formats.series import CLOCK_SLACK_S, COARSE_S, JUMP_FACTOR, PACE_WEIGHT, Series
+from pfid.formats.series import CLOCK_SLACK_S, Series
 from pfid.formats.step_events import bar_event
+from pfid.formats.step_timing import COARSE_S, JUMP_FACTOR, PACE_WEIGHT
 
 Row = re.Match[bytes]
 """One line: counter, total, elapsed but for its seconds, those, rate, unit."""

@@ -4,12 +4,12 @@ from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
 from pfid.domain.log_facts import Marker, MarkerSeen
-from pfid.formats.attempts import places
+from pfid.formats.attempts import partners, places, went_back
 from pfid.formats.dialects import hf_dict
+from pfid.formats.going_back import ran_past
 from pfid.formats.log_stream import LogParser
 from pfid.formats.retold import Turn
 from pfid.formats.series import Series
-from pfid.formats.tracker import partners, went_back
 from pfid.formats.untrusted import printable
 
 
@@ -79,7 +79,7 @@ def _attempts(parser: LogParser) -> Iterator[LogNote]:
                     one.first_line,
                     f"attempt {numbered[one.number].attempt} goes on from step {start}",
                 )
-        turn = one.ran_past()
+        turn = ran_past(one)
         if turn is not None:
             yield _rewind(turn)
             yield LogNote(

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from pfid.domain.step import Phase, StepClock, StepEvent
 from pfid.formats.reading import Reading
-from pfid.formats.series import Timing
+from pfid.formats.step_timing import Timing
 
 _new: Final = object.__new__
 

@@ -13,10 +13,14 @@ from typing import Any, Final, NamedTuple
 
 from pfid.domain.log_facts import LogFacts
 from pfid.domain.step import StepClock
+from pfid.formats.attempts import partners, went_back
+from pfid.formats.copies import repeats, told_by_another, without_loss
+from pfid.formats.going_back import echoed, ran_past, turned_back, worked_again
 from pfid.formats.line_count import LineCount
 from pfid.formats.reading import Reading, plain_reading, restored_reading
 from pfid.formats.retold import Turn
-from pfid.formats.series import MEMORY_POINTS, STATE_POINTS, Series, Timing
+from pfid.formats.series import MEMORY_POINTS, STATE_POINTS, Series
+from pfid.formats.step_timing import Timing, take
 
 MAX_LIVE: Final = 8
 """Live series per key; the longest silent one is let go."""
@@ -31,9 +35,6 @@ MAX_SERIES: Final = 64
 """Series remembered one by one; of older ones only how they began is counted."""
 SILENT_TURNS: Final = 512
 """A series that was silent for so many turns of its key has ended."""
-PARTNERSHIP: Final = 3
-"""Turns two series must take in each other's presence to be two writers; a last line of the old
-one that comes late makes two."""
 
 
 class Held(NamedTuple):
@@ -92,25 +93,25 @@ class Tracker:
             return []
         held = self._held.get(reading.key) if self._held else None
         if last.echoes is not None and last.follows(reading):
-            turn = last.turned_back(reading)
+            turn = turned_back(last, reading)
             if turn is not None:
                 return self._begin_again(last, turn, reading, at_s)
         if held is None and len(self._live[reading.key]) == 1 and last.follows(reading):
             self._turn += 1
             last.last_turn = self._turn
             self.broken = False
-            return [(reading, last, last.take(reading, at_s))]
+            return [(reading, last, take(last, reading, at_s))]
         return self._sort(reading, lines, at_s, held)
 
     def _is_no_step(self, reading: Reading) -> bool:
         """Whether it is another rank's word about known steps, or no word about a step."""
         rank, live = reading.rank, self._live[reading.key]
         if rank is not None:
-            if any(series.told_by_another(reading, rank) for series in live):
+            if any(told_by_another(series, reading, rank) for series in live):
                 return True
             if len(live) == 1 and reading.clock is StepClock.COUNTER:
                 live[0].hand_over(reading.step, rank)
-        return reading.loss is None and any(series.without_loss(reading) for series in live)
+        return reading.loss is None and any(without_loss(series, reading) for series in live)
 
     def lone(self, key: str) -> Series | None:
         """Return the one live series of a key; None if there are several, or a copy is weighed."""
@@ -139,18 +140,18 @@ class Tracker:
             return [self._advance(owner, reading, at_s)]
         if reading.redraws:
             last = self._last[reading.key]
-            if reading.step + last.lap_offset == last.last_index and last.repeats(reading):
+            if reading.step + last.lap_offset == last.last_index and repeats(last, reading):
                 return []
             return self._weigh(Held(reading, lines.number(), at_s), held or [])
-        alike = any(series.repeats(reading) for series in self._recent(reading.key))
+        alike = any(repeats(series, reading) for series in self._recent(reading.key))
         last, begun_anew = self._last[reading.key], self.broken or self.resumed
-        echoed = not begun_anew and last.echoed(reading, lines, alike=alike)
-        if alike and not echoed:
-            turn = last.worked_again(reading, lines, at_s, broken=begun_anew)
+        echo = not begun_anew and echoed(last, reading, lines, alike=alike)
+        if alike and not echo:
+            turn = worked_again(last, reading, lines, at_s, broken=begun_anew)
             if turn is not None:
                 return self._begin_again(last, turn, reading, at_s)
             last.copies += reading.printed_s is not None  # of the others they are counted already
-        if alike or echoed:
+        if alike or echo:
             return []
         return self._begin(reading, lines.number(), at_s)
 
@@ -163,7 +164,7 @@ class Tracker:
         if len(live) > 1 and not reading.redraws:
             # Where two series lie close, a copy of one is likelier than a leap of the other.
             gap = reading.step + best.lap_offset - best.last_index
-            if gap > 2 * max(best.usual_stride, 1) and any(s.repeats(reading) for s in live):
+            if gap > 2 * max(best.usual_stride, 1) and any(repeats(s, reading) for s in live):
                 return None
         return best
 
@@ -200,7 +201,7 @@ class Tracker:
     def _copied(self, reading: Reading) -> bool:
         if reading.step == 0:
             return True
-        return any(series.repeats(reading) for series in self._recent(reading.key))
+        return any(repeats(series, reading) for series in self._recent(reading.key))
 
     def _release(self, held: list[Held]) -> list[Taken]:
         first = held[0]
@@ -261,7 +262,7 @@ class Tracker:
         if gone in self._live[gone.key]:
             self._live[gone.key].remove(gone)
         self._gone[gone.resumed] += went_back(gone)
-        self._gone[False] += gone.ran_past() is not None
+        self._gone[False] += ran_past(gone) is not None
 
     def _inherit(self, series: Series, before: Series, reading: Reading) -> None:
         """A writer that was taken for a copy until its clock drifted away has a past."""
@@ -287,7 +288,7 @@ class Tracker:
         if len(live) > 1 and live[0].last_turn < self._turn - SILENT_TURNS:
             del live[0]
         self.broken = False
-        return reading, series, series.take(reading, at_s)
+        return reading, series, take(series, reading, at_s)
 
     def _meet(self, series: Series, other: Series) -> None:
         """Count a turn taken by turns: only an older series going on makes two writers."""
@@ -305,7 +306,7 @@ class Tracker:
         """Return how often a counter went back without and with a line that says resume."""
         back = [series for series in self.series if went_back(series)]
         resumed = sum(series.resumed for series in back)
-        again = sum(series.ran_past() is not None for series in self.series)
+        again = sum(ran_past(series) is not None for series in self.series)
         return len(back) + again - resumed + self._gone[False], resumed + self._gone[True]
 
     def state(self) -> dict[str, Any]:
@@ -354,18 +355,6 @@ class Tracker:
         tracker._turn, tracker._gone = state["turn"], list(state["gone"])
         tracker._writers = state.get("writers", 0)
         return tracker
-
-
-def partners(series: Series) -> list[int]:
-    """Numbers of the series that wrote at the same time as this one."""
-    return [number for number, turns in series.partners.items() if turns >= PARTNERSHIP]
-
-
-def went_back(series: Series) -> bool:
-    """Whether a series is a second attempt, not the first and not a second writer of it."""
-    if series.predecessor is None:
-        return False
-    return not any(number < series.number for number in partners(series))
 
 
 def _paced(held: list[Held]) -> bool:
