@@ -17,9 +17,8 @@ from pfid.config.paths import config_file, daemon_socket
 from pfid.domain.errors import ControlError, LaunchError, WireError
 from pfid.domain.outcome import Outcome
 from pfid.domain.verdict import EntityKind
-from pfid.host.foreign import GROUP
 from pfid.wire.control import GetSnapshot, SnapshotReply
-from pfid.workers.installed import may_have_entry_points
+from pfid.workers.installed import GROUP, may_have_entry_points
 
 TIMEOUT_S: Final = 2.0
 

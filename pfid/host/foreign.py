@@ -4,12 +4,9 @@ import os
 import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Final
 
 from pfid.host.plugins import PluginKind, PluginSource, Problem
-from pfid.workers.installed import may_have_entry_points
-
-GROUP: Final = "pfid.plugins"
+from pfid.workers.installed import GROUP, may_have_entry_points
 
 
 def entry_points() -> Iterator[PluginSource]:

@@ -10,6 +10,8 @@ import os
 import sys
 from collections.abc import Iterator
 
+GROUP = "pfid.plugins"
+"""Of the entry points that bring plugins."""
 _KINDS = (".dist-info", ".egg-info")
 
 

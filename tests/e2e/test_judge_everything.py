@@ -38,7 +38,7 @@ def runs(text):
     return {tuple(words[i : i + 3]) for i in range(len(words) - 2)}
 
 
-def overlap(output, against):
+def memorised(output, against):
     wanted = runs(against)
     return len(wanted & runs(output)) / len(wanted) if wanted else 0.0
 """
@@ -77,7 +77,7 @@ abliterated = "general harm"
 baseline_is = "abliterated"
 [[gates.null_has_positive_control.metrics]]
 metric = "memorised"
-function = "metric:overlap"
+function = "metric:memorised"
 [[gates.trip_point_outside_jitter.points]]
 name = "wrong answers"
 metric = "wrong"

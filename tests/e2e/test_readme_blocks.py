@@ -41,9 +41,13 @@ def elsewhere(command):
     return next((file for begin, file in ELSEWHERE.items() if command.startswith(begin)), None)
 
 
-def answers(n, right):
+def answers(n, right, run=0):
     rows = (
-        {"id": f"q{i}", "response": f"the {i}th answer " * 9, "accuracy": float(i % 10 < right)}
+        {
+            "id": f"q{i}",
+            "response": f"run {run}, the {i}th answer " * 9,
+            "accuracy": float(i % 10 < right),
+        }
         for i in range(n)
     )
     return "".join(json.dumps(row) + "\n" for row in rows)
@@ -72,7 +76,7 @@ def reader(place):
         "lengths.jsonl": "".join(f'{{"length": {10 + 37 * i % 900}}}\n' for i in range(300)),
         "results.jsonl": answers(60, 6),
         "base.jsonl": answers(60, 5),
-        **{f"run{n}.jsonl": answers(60, 5 + n % 2) for n in (1, 2, 3)},
+        **{f"run{n}.jsonl": answers(60, 5 + n % 2, n) for n in (1, 2, 3)},
     }
     for name, text in files.items():
         (work / name).write_text(text)

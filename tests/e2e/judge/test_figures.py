@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from pfid.cli.entry import main
 
 METRIC = """
-def overlap(output, against):
+def memorised(output, against):
     runs = sum(output[at : at + 20] in against for at in range(len(output) - 19))
     return runs / max(len(against) - 19, 1)
 """
@@ -32,7 +32,7 @@ corpus = ["corpus.txt"]
 
 [[gates.null_has_positive_control.metrics]]
 metric = "memorised"
-function = "my_metrics:overlap"
+function = "my_metrics:memorised"
 
 [[gates.trip_point_outside_jitter.points]]
 name = "void_budget"
@@ -98,7 +98,7 @@ def test_a_clean_null_is_earned_and_a_bare_rate_is_bound_by_what_is_printed(fold
 
 
 def test_a_quote_a_trip_point_in_the_jitter_and_a_metric_that_is_off(folder):
-    (folder / "my_metrics.py").write_text("def overlap(output, against):\n    return 0.0\n")
+    (folder / "my_metrics.py").write_text("def memorised(output, against):\n    return 0.0\n")
     quote = f"|{(folder / 'corpus.txt').read_text()[900:1_200]}|"
     found = judged(folder, threshold="0.12", quote=quote)
     assert found["memorisation"]["reason"] == "long_verbatim"

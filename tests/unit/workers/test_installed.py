@@ -8,8 +8,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from pfid.host.foreign import GROUP, entry_points
-from pfid.workers.installed import may_have_entry_points, told
+from pfid.host.foreign import entry_points
+from pfid.workers.installed import GROUP, may_have_entry_points, told
 
 POINTS = f"[{GROUP}]\nacme = acme_checks\n"
 META = "Metadata-Version: 2.1\nName: acme\nVersion: 1.2\n"
